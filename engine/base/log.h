@@ -1,0 +1,12 @@
+/* The log of the programs: one line a failure, to standard error, with a priority prefix where
+ * systemd reads it. Libraries do not log. */
+#pragma once
+#include "engine/base/problem.h"
+
+enum log_level { LOG_ERROR = 3, LOG_WARNING = 4, LOG_NOTICE = 5, LOG_INFO = 6, LOG_DEBUG = 7 };
+
+void log_line(enum log_level level, const char *fmt, ...) printf_like(2, 3);
+/* With the job's id; 0: none. */
+void log_job(enum log_level level, long long job, const char *fmt, ...) printf_like(3, 4);
+/* "<what>: <message>", once; clears nothing. */
+void log_problem(enum log_level level, const char *what, const struct problem *why);

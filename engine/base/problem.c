@@ -1,0 +1,102 @@
+#include "engine/base/problem.h"
+
+#include <stdarg.h>
+
+static const struct kind {
+    const char *slug, *title;
+    unsigned status;
+} kinds[PROBLEM_COUNT] = {
+    [PROBLEM_NONE] = { "", "", 200 },
+#define X(code, slug_, status_, title_) [PROBLEM_##code] = { slug_, title_, status_ },
+    PROBLEMS(X)
+#undef X
+};
+
+/* A sentence too long for its place keeps its beginning and ends in "...": the cause comes first. */
+static void fit(char *buffer, size_t size, const char *fmt, va_list ap)
+{
+    int n = vsnprintf(buffer, size, fmt, ap);
+    if (n >= 0 && (size_t)n >= size)
+        memcpy(buffer + size - 4, "...", 4);
+}
+
+static void say(struct problem *why, enum problem_code code, const char *field, const char *fmt,
+                va_list ap)
+{
+    if (why->code)
+        return;
+    why->code = code;
+    snprintf(why->field, sizeof why->field, "%s", field);
+    fit(why->message, sizeof why->message, fmt, ap);
+}
+
+int problem_set(struct problem *why, enum problem_code code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(why, code, "", fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int problem_field(struct problem *why, const char *field, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(why, PROBLEM_BAD_FIELD, field, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int problem_errno(struct problem *why, int error, const char *fmt, ...)
+{
+    char text[sizeof why->message], reason[128];
+    va_list ap;
+    va_start(ap, fmt);
+    fit(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return problem_set(why, PROBLEM_IO_FAILED, "%s: %s", text,
+                       strerror_r(error, reason, sizeof reason));
+}
+
+int problem_during(struct problem *why, const char *fmt, ...)
+{
+    char place[sizeof why->message], whole[2 * sizeof why->message];
+    va_list ap;
+    va_start(ap, fmt);
+    fit(place, sizeof place, fmt, ap);
+    va_end(ap);
+    snprintf(whole, sizeof whole, "%s%s", place, why->message);
+    if (strlen(whole) >= sizeof why->message)
+        memcpy(whole + sizeof why->message - 4, "...", 4);
+    memcpy(why->message, whole, strlen(whole) + 1);
+    return -1;
+}
+
+int problem_memory(struct problem *why)
+{
+    return problem_set(why, PROBLEM_INTERNAL, "there is no memory left for this");
+}
+
+const char *problem_slug(enum problem_code code)
+{
+    return kinds[code].slug;
+}
+
+const char *problem_title(enum problem_code code)
+{
+    return kinds[code].title;
+}
+
+unsigned problem_status(enum problem_code code)
+{
+    return kinds[code].status;
+}
+
+enum problem_code problem_by_slug(const char *slug)
+{
+    for (enum problem_code code = PROBLEM_NONE + 1; code < PROBLEM_COUNT; code++)
+        if (strcmp(kinds[code].slug, slug) == 0)
+            return code;
+    return PROBLEM_NONE;
+}

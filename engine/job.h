@@ -1,0 +1,91 @@
+/* The nouns that everybody shares: a job, its phases, its limit, its fate. */
+#pragma once
+#include "engine/base/clock.h"
+#include "engine/base/field.h"
+#include "engine/base/problem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef int64_t job_id;
+
+/* In JSON, SQL and the journal by these names. */
+#define JOB_STATES(X)                                                                              \
+    X(QUEUED, "queued")                                                                            \
+    X(RUNNING, "running")                                                                          \
+    X(CANCELLING, "cancelling")                                                                    \
+    X(REBOOTING, "rebooting")                                                                      \
+    X(SUCCEEDED, "succeeded")                                                                      \
+    X(FAILED, "failed")                                                                            \
+    X(CANCELLED, "cancelled")
+#define CLEANUP_STATES(X)                                                                          \
+    X(NONE, "none")                                                                                \
+    X(PENDING, "pending")                                                                          \
+    X(RUNNING, "running")                                                                          \
+    X(DONE, "done")                                                                                \
+    X(BLOCKED, "blocked")
+#define LIMIT_REASONS(X)                                                                           \
+    X(SPACE, "space")                                                                              \
+    X(INODES, "inodes")                                                                            \
+    X(QUOTA, "quota")                                                                              \
+    X(LINKS, "links")                                                                              \
+    X(DIRECTORY_INDEX, "directory-index")                                                          \
+    X(NAME, "name")                                                                                \
+    X(PERMISSION, "permission")                                                                    \
+    X(DEADLINE, "deadline")                                                                        \
+    X(RESERVE, "reserve")
+
+enum job_state {
+#define X(code, name) JOB_##code,
+    JOB_STATES(X)
+#undef X
+};
+enum cleanup_state {
+#define X(code, name) CLEANUP_##code,
+    CLEANUP_STATES(X)
+#undef X
+};
+enum limit_reason {
+#define X(code, name) LIMIT_##code,
+    LIMIT_REASONS(X)
+#undef X
+};
+
+/* NULL-terminated, in the order of the enums, for FT_CHOICE. */
+extern const char *const job_states[], *const cleanup_states[], *const limit_reasons[];
+int name_index(const char *const *names, const char *name); /* -1: none */
+bool job_state_final(enum job_state state);
+
+/* A phase ended here, and why: a result, not a failure. */
+struct limit {
+    bool reached;
+    uint64_t at;      /* load when it ended */
+    int reason;       /* enum limit_reason */
+    int error;        /* errno that the target gave; 0: a floor or deadline of ours */
+    char detail[256]; /* one sentence with the figures */
+};
+
+/* How latencies were spread; exact count, sum, min and max, ns. */
+struct latency {
+    uint64_t count;
+    double sum;
+    nsec min, max, p50, p90, p99, p999;
+};
+
+/* One phase as the journal and the database know it: while it runs, its totals so far. */
+struct phase_total {
+    char name[32], unit[32];
+    unsigned run, leg;
+    uint64_t lanes, batch, total; /* planned */
+    uint64_t ops, bytes, errors;  /* done */
+    nsec first_start, first_done, last_done; /* since the leg began; first_done: the first lane */
+    bool finished;
+    struct latency latency;
+    struct limit limit;
+};
+
+/* The seconds that a rate divides by: last end - first start, in wall time. 0 before any batch. */
+static inline double phase_seconds(const struct phase_total *phase)
+{
+    return seconds_of(phase->last_done - phase->first_start);
+}

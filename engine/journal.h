@@ -1,0 +1,95 @@
+/* The journal: append-only NDJSON, one file per job, the only channel for results. Each line has a
+ * sequence number and, as its last member, the CRC-32 (zlib) of the bytes before `,"crc"`. */
+#pragma once
+#include "engine/job.h"
+#include "engine/sample.h"
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#define JOURNAL_FILE "journal.ndjson"
+enum { JOURNAL_FORMAT = 1, FOREIGN_MOST = 100 };
+
+#define JOURNAL_RECORDS(X)                                                                         \
+    X(BEGIN, "begin")                                                                              \
+    X(PHASE, "phase")                                                                              \
+    X(SAMPLES, "samples")                                                                          \
+    X(HOST, "host")                                                                                \
+    X(LIMIT, "limit")                                                                              \
+    X(PHASE_END, "phase_end")                                                                      \
+    X(REBOOT, "reboot")                                                                            \
+    X(END, "end")                                                                                  \
+    X(CLEANUP, "cleanup")                                                                          \
+    X(UNKNOWN, "")
+
+enum journal_record_kind {
+#define X(code, name) RECORD_##code,
+    JOURNAL_RECORDS(X)
+#undef X
+};
+
+/* One line, read. Members that the kind does not have are zero. */
+struct journal_record {
+    enum journal_record_kind kind;
+    uint64_t seq;
+    off_t end; /* the offset after its line */
+    unsigned run, leg;
+
+    /* begin: {"format","job","workload","run","leg","at","boot_id","pid","pid_start","workspace",
+     * "params","environment","engine"} */
+    job_id job;
+    nsec wall; /* at, of begin, end and cleanup */
+    json_t *json;  /* the whole record, borrowed until the next one is read */
+    pid_t pid;
+    uint64_t pid_start; /* field 22 of /proc/PID/stat: pid and this name one process of one boot */
+    char boot_id[40];
+
+    /* phase, limit, phase_end and samples: `phase.name` says which; totals only in phase_end */
+    struct phase_total phase;
+
+    size_t n; /* samples or host samples */
+    struct sample samples[SAMPLE_GROUP];
+    struct host_sample host[8];
+
+    enum job_state outcome; /* end */
+    struct problem problem;
+
+    enum cleanup_state cleanup; /* cleanup: running, done, blocked; "removed", "foreign":[names] */
+    uint64_t removed;
+};
+
+/* --- writing: the runner. Not thread-safe: one recorder writes. --- */
+struct journal;
+
+/* Makes it (O_EXCL, 0640) in the folder and locks it (flock, exclusive) for life. */
+must_check int journal_create(int folder, const char *name, struct journal **ret,
+                              struct problem *why);
+/* Opens an existing one whose writer died, locks it, cuts the torn tail and goes on after it: for
+ * clean-up and for resuming. CONFLICT when its writer lives. */
+must_check int journal_reopen(int folder, const char *name, struct journal **ret,
+                              struct problem *why);
+struct journal *journal_close(struct journal *journal);
+
+/* Appends the record with seq and crc; steals it. Flushed to the file, not fsynced. */
+must_check int journal_append(struct journal *journal, json_t *record, struct problem *why);
+must_check int journal_samples(struct journal *journal, unsigned run, unsigned leg,
+                               const char *phase, const struct sample *samples, size_t n,
+                               struct problem *why);
+must_check int journal_host(struct journal *journal, unsigned run, unsigned leg,
+                            const struct host_sample *samples, size_t n, struct problem *why);
+must_check int journal_sync(struct journal *journal, struct problem *why); /* fsync */
+
+/* --- reading: the ingester, imports, analyse --- */
+struct journal_reader;
+
+must_check int journal_reader_open(const char *path, off_t offset, struct journal_reader **ret,
+                                   struct problem *why);
+struct journal_reader *journal_reader_close(struct journal_reader *reader);
+int journal_reader_fd(const struct journal_reader *reader);
+/* 1: a record, valid until the next call; 0: no complete valid line beyond here (yet);
+ * -1: unreadable. A broken line with valid ones after it is -1 and says its number. */
+must_check int journal_next(struct journal_reader *reader, const struct journal_record **ret,
+                            struct problem *why);
+
+/* Whether somebody holds the journal's lock: 1 a writer lives, 0 none, -1 why. */
+must_check int journal_writer_lives(const char *path, struct problem *why);

@@ -1,0 +1,23 @@
+/* A kind of benchmark. To add one: a file beside this, a line in registry.c, tests. */
+#pragma once
+#include "engine/base/field.h"
+#include "engine/run.h"
+#include "engine/target.h"
+
+struct workload {
+    const char *name;    /* "create-scaling", in URLs, rows and charts */
+    const char *summary; /* one sentence, shown to users */
+    const struct field *params;
+    size_t params_size;
+
+    /* Rules that span fields or depend on the target (NULL: by hand). Touches nothing. */
+    int (*check)(const void *params, const struct target *target, struct problem *why);
+    int (*run)(struct run *run, const void *params, struct problem *why);
+    /* Removes what a run made, by its generated names, from the run directory; repeatable after a
+     * crash. Foreign entries are left and listed through run_foreign(). */
+    int (*clean)(struct run *run, const void *params, struct problem *why);
+};
+
+const struct workload *workload_find(const char *name); /* NULL if unknown */
+const struct workload *const *workload_all(void);       /* NULL-terminated */
+extern const struct variant workload_params;            /* for FT_VARIANT beside "workload" */

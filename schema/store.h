@@ -1,0 +1,178 @@
+/* Everything plimsoll knows of PostgreSQL. No other header mentions SQL or libpq. */
+#pragma once
+#include "engine/job.h"
+#include "engine/journal.h"
+#include "engine/sample.h"
+
+struct store; /* a pool of connections; any thread may call, and waits for one with a deadline */
+
+must_check int store_open(const char *conninfo, unsigned connections, struct store **ret,
+                          struct problem *why);
+struct store *store_close(struct store *store);
+/* Brings the schema up to date; refuses a schema newer than this program. */
+must_check int store_migrate(struct store *store, struct problem *why);
+must_check int store_ping(struct store *store, struct problem *why);
+
+/* ---- jobs ---- */
+struct job {
+    job_id id;
+    char *workload, *target, *host, *nonce;
+    int state, cleanup; /* enum job_state, cleanup_state */
+    bool stuck;
+    char *params, *labels; /* JSON text */
+    char *note, *external_ref, *created_by;
+    int64_t priority;
+    nsec created_at, started_at, finished_at; /* wall; 0: not yet */
+    int64_t revision; /* rises with every change that a reader could see: ETag, wait */
+    char *environment; /* JSON text; NULL before the run began */
+    struct problem problem;
+    uint64_t removed;      /* by clean-up */
+    char *foreign_entries; /* JSON array of names that clean-up left */
+    char *boot_id;
+    pid_t pid;
+    uint64_t pid_start;
+    off_t journal_offset;
+    size_t phases_n;
+    struct phase_total *phases; /* in order of run, leg and start */
+};
+void job_done(struct job *job);
+
+struct job_new {
+    const char *workload, *target, *host, *nonce, *params, *labels, *note, *external_ref,
+        *created_by;
+    int64_t priority;
+};
+/* key NULL: no idempotency. Key, token, body hash, answer and the new row go in one transaction. */
+struct idempotency {
+    const char *key;
+    int64_t token;
+    unsigned char body_hash[32];
+};
+/* `render` makes the answer's text from the new job, inside the transaction. Returns 0: added,
+ * 1: an earlier call with this key and body answered *ret_answer; BAD_FIELD at "/Idempotency-Key"
+ * for another body, CONFLICT while the first is in flight. */
+typedef int job_render_fn(void *arg, const struct job *job, char **ret, struct problem *why);
+must_check int store_job_add(struct store *store, const struct job_new *job,
+                             const struct idempotency *key, job_render_fn *render, void *arg,
+                             job_id *ret_id, char **ret_answer, struct problem *why);
+must_check int store_job_get(struct store *store, job_id id, struct job *ret, struct problem *why);
+/* Only the revision and the state: for ETag and wait. NOT_FOUND if there is none. */
+must_check int store_job_revision(struct store *store, job_id id, int64_t *ret, int *ret_state,
+                                  struct problem *why);
+
+struct job_filter {
+    uint64_t states;          /* bits of enum job_state; 0: any */
+    const char *workload, *target; /* NULL: any; comma-separated: one of them */
+    job_id before;            /* cursor: ids below this; 0: from the newest */
+    uint64_t limit;
+};
+typedef int job_fn(void *arg, const struct job *job, struct problem *why);
+must_check int store_job_list(struct store *store, const struct job_filter *filter, job_fn *each,
+                              void *arg, struct problem *why);
+
+/* The oldest queued job of highest priority on this host whose target is free (no running job and no
+ * clean-up under way there) and among `targets` (comma-separated). Returns 1 and the job, now
+ * running; 0: none. */
+must_check int store_job_claim(struct store *store, const char *host, const char *targets,
+                               struct job *ret, struct problem *why);
+/* A queued job is cancelled at once; a running one becomes cancelling; again: the same. CONFLICT for
+ * one that ended otherwise. ret_state: what it is now. */
+must_check int store_job_cancel(struct store *store, job_id id, int *ret_state,
+                                struct problem *why);
+/* Ends it where no journal can: outcome and problem. No effect on a final job. */
+must_check int store_job_finish(struct store *store, job_id id, enum job_state outcome,
+                                enum cleanup_state cleanup, const struct problem *problem,
+                                struct problem *why);
+must_check int store_job_cleanup(struct store *store, job_id id, enum cleanup_state state,
+                                 struct problem *why);
+must_check int store_job_stuck(struct store *store, job_id id, bool stuck, struct problem *why);
+/* Every job of this host that is not final or whose clean-up is pending or running. */
+must_check int store_job_open(struct store *store, const char *host, job_fn *each, void *arg,
+                              struct problem *why);
+
+/* Wakes `wake` on every change of a job, from whichever daemon: a hint only (LISTEN). Starts a thread
+ * of its own; survives a lost database. */
+must_check int store_watch(struct store *store, void (*wake)(void *arg, job_id id), void *arg,
+                           struct problem *why);
+
+/* ---- ingest: one transaction per call of commit ---- */
+struct ingest;
+/* Where to go on: the offset and the last sequence number stored. */
+must_check int ingest_open(struct store *store, job_id job, struct ingest **ret,
+                           off_t *ret_offset, struct problem *why);
+/* Takes one record in; one already stored is skipped, so reading a line twice stores it once. */
+must_check int ingest_add(struct ingest *ingest, const struct journal_record *record,
+                          struct problem *why);
+/* Writes all that was added since, with the offset. On failure nothing was written and the caller
+ * opens anew. */
+must_check int ingest_commit(struct ingest *ingest, struct problem *why);
+struct ingest *ingest_close(struct ingest *ingest);
+
+/* ---- series ---- */
+struct series_query {
+    job_id job;
+    unsigned run;      /* 0: all */
+    const char *phase;
+    const char *x;     /* "load", "at" */
+    const char *y;     /* "elapsed","cpu","switches","ops","bytes","errors","p50","p99","max","rate" */
+    double from, to;   /* of x; NAN: open */
+    uint64_t points;
+};
+struct series {
+    uint64_t count; /* samples in the range */
+    bool thinned;
+    size_t n;
+    double *x, *min, *max, *mean; /* elapsed and at in seconds, p50/p99/max/cpu in ns as named */
+};
+must_check int store_series(struct store *store, const struct series_query *query,
+                            struct series *ret, struct problem *why);
+void series_done(struct series *series);
+/* Every sample of a phase (NULL: of all) in order, in groups; for CSV. Holds one connection. */
+struct samples_cursor;
+must_check int samples_open(struct store *store, job_id job, const char *phase,
+                            struct samples_cursor **ret, struct problem *why);
+/* 1: a group, valid until the next call; 0: the end. */
+must_check int samples_next(struct samples_cursor *cursor, const char **ret_phase,
+                            unsigned *ret_run, unsigned *ret_leg, const struct sample **ret,
+                            size_t *ret_n, struct problem *why);
+struct samples_cursor *samples_close(struct samples_cursor *cursor);
+/* At most `points` of them, thinned by means; the caller frees *ret. */
+must_check int store_host(struct store *store, job_id job, uint64_t points,
+                          struct host_sample **ret, size_t *ret_n, struct problem *why);
+
+/* ---- tokens, sessions, one-time codes: only hashes are stored ---- */
+enum role { ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };
+extern const char *const roles[];
+
+struct principal {
+    int64_t token; /* its id: of the bearer, or of whom the session was made for */
+    int role;
+    char name[64];
+    char targets[512]; /* comma-separated; "": all */
+    nsec expires_at;   /* wall; 0: never */
+};
+enum { SECRET_HASH = 32 };
+must_check int store_token_add(struct store *store, const struct principal *principal,
+                               const unsigned char hash[SECRET_HASH], int64_t *ret_id,
+                               struct problem *why);
+must_check int store_token_remove(struct store *store, const char *name, struct problem *why);
+typedef int principal_fn(void *arg, const struct principal *principal, nsec last_used_at,
+                         struct problem *why);
+must_check int store_token_list(struct store *store, principal_fn *each, void *arg,
+                                struct problem *why);
+/* 1: found and not expired; 0: none. */
+must_check int store_token_find(struct store *store, const unsigned char hash[SECRET_HASH],
+                                struct principal *ret, struct problem *why);
+/* A code works once and not after it expired; redeeming one gives its principal (1) or nothing (0). */
+must_check int store_code_add(struct store *store, int64_t token,
+                              const unsigned char hash[SECRET_HASH], nsec expires_at,
+                              struct problem *why);
+must_check int store_code_redeem(struct store *store, const unsigned char hash[SECRET_HASH],
+                                 struct principal *ret, struct problem *why);
+must_check int store_session_add(struct store *store, int64_t token,
+                                 const unsigned char hash[SECRET_HASH], nsec expires_at,
+                                 struct problem *why);
+must_check int store_session_find(struct store *store, const unsigned char hash[SECRET_HASH],
+                                  struct principal *ret, struct problem *why);
+must_check int store_session_remove(struct store *store, const unsigned char hash[SECRET_HASH],
+                                    struct problem *why);
