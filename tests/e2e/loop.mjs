@@ -1,0 +1,75 @@
+// Filesystems of our own to measure: images in a temporary folder, mounted by loop; tmpfs. They are
+// unmounted and removed when close() is called, and in any case when the process ends.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const open = new Set();
+let hooked = false;
+
+function run(program, ...argv) {
+    return execFileSync(program, argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 });
+}
+
+const mkfs = {
+    ext4: (image, options) => run('mkfs.ext4', '-q', '-F', ...options, image),
+    xfs: (image, options) => run('mkfs.xfs', '-q', '-f', ...options, image),
+    btrfs: (image, options) => run('mkfs.btrfs', '-q', '-f', ...options, image),
+};
+
+/* makeFilesystem('ext4', { megabytes: 64, mkfs: ['-N', '2000'] }) → { path, image, close() }.
+ * `tmpfs` takes mount options instead of mkfs options. */
+export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mount = [], owner } = {}) {
+    const folder = mkdtempSync(join(tmpdir(), 'plimsoll-fs-'));
+    const path = join(folder, 'mnt');
+    const image = join(folder, 'image');
+    const filesystem = {
+        kind,
+        path,
+        image,
+        close() {
+            if (!open.delete(filesystem)) return;
+            try {
+                run('umount', path);
+            } catch {
+                // Busy: whoever holds it lets go soon; the mount disappears with the last of them.
+                try {
+                    run('umount', '-l', path);
+                } catch {
+                    /* was not mounted */
+                }
+            }
+            rmSync(folder, { recursive: true, force: true });
+        },
+    };
+    if (!hooked) {
+        hooked = true;
+        process.on('exit', closeAll);
+    }
+    run('chmod', '755', folder);
+    mkdirSync(path);
+    open.add(filesystem);
+    try {
+        if (kind === 'tmpfs') {
+            run('mount', '-t', 'tmpfs', '-o', [`size=${megabytes}m`, ...mount].join(','), 'plimsoll-test', path);
+        } else {
+            writeFileSync(image, '');
+            truncateSync(image, megabytes * 1024 * 1024);
+            mkfs[kind](image, options);
+            // `-o loop` detaches the loop device by itself at umount, even a lazy one.
+            run('mount', '-o', ['loop', ...mount].join(','), image, path);
+        }
+        if (owner) run('chown', owner, path);
+    } catch (error) {
+        filesystem.close();
+        throw error;
+    }
+    return filesystem;
+}
+
+function closeAll() {
+    for (const filesystem of [...open]) filesystem.close();
+}
+
+export const canMount = process.getuid() === 0 && existsSync('/dev/loop-control');
