@@ -7,7 +7,7 @@
 
 struct spec {
     uint64_t job;
-    char *nonce;    /* 8 to 32 hex digits, new for every job: part of the run directory's name, so that
+    char *nonce; /* 8 to 32 hex digits, new for every job: part of the run directory's name, so that
                      * it can be nobody else's */
     char *workload;
     char *target;

@@ -10,10 +10,10 @@ enum target_kind { TARGET_DIRECTORY, TARGET_NFS, TARGET_ZFS, TARGET_BTRFS, TARGE
 struct target {
     char *name;
     int kind;
-    char *path;          /* directory, btrfs, mkfs: absolute */
-    char *run_as;        /* the user the runner becomes; NULL: as it was started */
-    double reserve;      /* share of space and inodes left alone */
-    uint64_t cold;       /* bits: how caches may be emptied */
+    char *path;     /* directory, btrfs, mkfs: absolute */
+    char *run_as;   /* the user the runner becomes; NULL: as it was started */
+    double reserve; /* share of space and inodes left alone */
+    uint64_t cold;  /* bits: how caches may be emptied */
     bool allow_reboot, concurrent;
 };
 
@@ -22,9 +22,10 @@ struct targets {
     struct target *at; /* in the order of the settings */
 };
 
+extern const char *const target_kinds[];   /* by enum target_kind; NULL-terminated */
 extern const struct field target_fields[]; /* of struct target, without its name */
 
-/* Reads only the [target NAME] sections; `skip` names the other sections that may be there. */
+/* Reads only the [target NAME] sections. */
 must_check int targets_load(const char *settings_path, struct targets *ret, struct problem *why);
 /* The ini_kind.accept for [target NAME]; arg is a struct targets. */
 int targets_accept(void *arg, const char *name, void *object, const char *where,
@@ -35,13 +36,13 @@ void targets_done(struct targets *targets);
 /* What stands at the target now. Asks the filesystem: may hang with it, so never call it from a
  * thread that must answer. */
 struct target_facts {
-    char filesystem[32];    /* "ext4", from the mount table */
+    char filesystem[32]; /* "ext4", from the mount table */
     char mount_point[256], mount_options[256], source[256];
     uint64_t space_total, space_available;   /* bytes, for unprivileged users */
     uint64_t inodes_total, inodes_available; /* 0 total: this filesystem does not count them */
     uint64_t device;                         /* st_dev */
     bool usable;
-    char reason[256];       /* why not */
+    char reason[256]; /* why not */
 };
 must_check int target_probe(const struct target *target, struct target_facts *ret,
                             struct problem *why);

@@ -15,11 +15,11 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Gives the pointer away: the variable is NULL afterwards, so its cleanup does nothing. */
-#define steal(p)                                                                                   \
-    __extension__({                                                                                \
-        __typeof__(*(p)) held_ = *(p);                                                             \
-        *(p) = NULL;                                                                               \
-        held_;                                                                                     \
+#define steal(p)                       \
+    __extension__({                    \
+        __typeof__(*(p)) held_ = *(p); \
+        *(p) = NULL;                   \
+        held_;                         \
     })
 /* The same for a descriptor, whose nothing is -1. */
 static inline int steal_fd(int *fd)
@@ -47,7 +47,7 @@ static inline void fclose_cell(FILE **f)
 #define scoped_fd   scoped(close_cell)
 #define scoped_file scoped(fclose_cell)
 
-#define NOT_HERE(name)     name##_is_not_used_here
+#define NOT_HERE(name) name##_is_not_used_here
 #undef strcpy
 #undef strcat
 #undef strncpy

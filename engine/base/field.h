@@ -74,7 +74,7 @@ struct field {
     bool nullable;           /* may be null in an answer (TIME, TEXT, NUMBER, OBJECT are by type) */
     double min, max, preset; /* exact to 2^53; max <= min: no upper bound. For TEXT: its length */
     const char *preset_text; /* FT_TEXT, FT_CHOICE, FT_CHOICES ("create,list"), FT_TEXTS */
-    const char *const *choices;   /* FT_CHOICE, FT_CHOICES: NULL-terminated */
+    const char *const *choices;    /* FT_CHOICE, FT_CHOICES: NULL-terminated */
     const struct variant *variant; /* FT_VARIANT */
     const struct field *of;        /* FT_OBJECT, FT_ARRAY */
     size_t of_size;
@@ -82,10 +82,12 @@ struct field {
 };
 
 /* The offset, and a compile error unless the member has the type the field stores. */
-#define FIELD_OFFSET(T, m, stored)                                                                 \
-    (offsetof(T, m) + 0 * sizeof(char[_Generic(((T *)0)->m, stored: 1)]))
-#define FIELD(T, m, ft, stored, ...)                                                               \
-    { .name = #m, .type = ft, .offset = FIELD_OFFSET(T, m, stored), .doc = __VA_ARGS__ }
+#define FIELD_OFFSET(T, m, stored) \
+    (offsetof(T, m) + 0 * sizeof(char[_Generic(((T *)0)->m, stored : 1)]))
+#define FIELD(T, m, ft, stored, ...)                                                     \
+    {                                                                                    \
+        .name = #m, .type = ft, .offset = FIELD_OFFSET(T, m, stored), .doc = __VA_ARGS__ \
+    }
 
 #define FIELD_BOOL(T, m, ...)    FIELD(T, m, FT_BOOL, bool, __VA_ARGS__)
 #define FIELD_COUNT(T, m, ...)   FIELD(T, m, FT_COUNT, uint64_t, __VA_ARGS__)
@@ -105,7 +107,10 @@ struct field {
 #define FIELD_OBJECT(T, m, ...)  FIELD(T, m, FT_OBJECT, void *, __VA_ARGS__)
 #define FIELD_ARRAY(T, m, ...)   FIELD(T, m, FT_ARRAY, struct array, __VA_ARGS__)
 #define FIELD_JSON(T, m, ...)    FIELD(T, m, FT_JSON, char *, __VA_ARGS__)
-#define FIELD_END                { .type = FT_END }
+#define FIELD_END      \
+    {                  \
+        .type = FT_END \
+    }
 
 const struct field *field_named(const struct field *table, const char *name); /* NULL: none */
 /* The closest name within two edits, for "did you mean"; NULL if none is close. */

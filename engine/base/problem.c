@@ -5,28 +5,37 @@
 static const struct kind {
     const char *slug, *title;
     unsigned status;
-} kinds[PROBLEM_COUNT] = {
-    [PROBLEM_NONE] = { "", "", 200 },
+} kinds[PROBLEM_COUNT] = { [PROBLEM_NONE] = { "", "", 200 },
 #define X(code, slug_, status_, title_) [PROBLEM_##code] = { slug_, title_, status_ },
-    PROBLEMS(X)
+                           PROBLEMS(X)
 #undef X
 };
 
-/* A sentence too long for its place keeps its beginning and ends in "...": the cause comes first. */
-static void fit(char *buffer, size_t size, const char *fmt, va_list ap)
+/* Ends a text that fills its buffer in "...", between two UTF-8 characters. */
+static void end_in_dots(char *buffer, size_t size)
+{
+    size_t n = size - 4;
+    while (n > 0 && ((unsigned char)buffer[n] & 0xc0) == 0x80)
+        n--;
+    memcpy(buffer + n, "...", 4);
+}
+
+/* A sentence too long for its place keeps its beginning: the cause comes first. */
+static void printf_like(3, 0) fit(char *buffer, size_t size, const char *fmt, va_list ap)
 {
     int n = vsnprintf(buffer, size, fmt, ap);
     if (n >= 0 && (size_t)n >= size)
-        memcpy(buffer + size - 4, "...", 4);
+        end_in_dots(buffer, size);
 }
 
-static void say(struct problem *why, enum problem_code code, const char *field, const char *fmt,
-                va_list ap)
+static void printf_like(4, 0)
+    say(struct problem *why, enum problem_code code, const char *field, const char *fmt, va_list ap)
 {
     if (why->code)
         return;
     why->code = code;
-    snprintf(why->field, sizeof why->field, "%s", field);
+    if ((size_t)snprintf(why->field, sizeof why->field, "%s", field) >= sizeof why->field)
+        end_in_dots(why->field, sizeof why->field);
     fit(why->message, sizeof why->message, fmt, ap);
 }
 
@@ -68,7 +77,7 @@ int problem_during(struct problem *why, const char *fmt, ...)
     va_end(ap);
     snprintf(whole, sizeof whole, "%s%s", place, why->message);
     if (strlen(whole) >= sizeof why->message)
-        memcpy(whole + sizeof why->message - 4, "...", 4);
+        end_in_dots(whole, sizeof why->message);
     memcpy(why->message, whole, strlen(whole) + 1);
     return -1;
 }

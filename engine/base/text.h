@@ -27,3 +27,8 @@ must_check char *text_new(const char *fmt, ...) printf_like(1, 2);
 bool text_starts(const char *text, const char *prefix);
 /* Refuses control characters and broken UTF-8: returns false. */
 bool text_is_plain(const char *text);
+/* The bytes of the UTF-8 character that text begins with; 0 at the end and where it is broken. */
+size_t text_rune(const char *text);
+/* A copy fit to be shown: control characters and broken bytes as '?', cut between characters with
+ * "..." when it is longer than size (at least 4) allows. Returns buffer. */
+char *text_shown(const char *text, char *buffer, size_t size);

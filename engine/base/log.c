@@ -1,0 +1,88 @@
+#include "engine/base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+enum { LINE_MOST = 1024 }; /* whole lines in one write, so that threads do not mix them */
+
+static const char *const names[] = {
+    [LOG_ERROR] = "error: ", [LOG_WARNING] = "warning: ", [LOG_NOTICE] = "",
+    [LOG_INFO] = "",         [LOG_DEBUG] = "debug: ",
+};
+
+/* Whether systemd reads our standard error: it says so by device and inode. */
+static bool journald_reads(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat st;
+    return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+           fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+static void write_all(const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t written = write(STDERR_FILENO, bytes, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return; /* nowhere left to say so */
+        bytes += written;
+        n -= (size_t)written;
+    }
+}
+
+/* One failure is one line, whatever the texts in it hold. */
+static void one_line(char *text)
+{
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = ' ';
+}
+
+static void printf_like(3, 0) say(enum log_level level, long long job, const char *fmt, va_list ap)
+{
+    if (level == LOG_DEBUG && !getenv("PLIMSOLL_DEBUG"))
+        return;
+    int saved = errno;
+    char line[LINE_MOST];
+    int n = journald_reads() ? snprintf(line, sizeof line, "<%d>", (int)level)
+                             : snprintf(line, sizeof line, "%s", names[level]);
+    if (job)
+        n += snprintf(line + n, sizeof line - (size_t)n, "job %lld: ", job);
+    n += vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
+    if ((size_t)n > sizeof line - 2)
+        n = sizeof line - 2;
+    line[n] = '\0';
+    one_line(line);
+    line[n] = '\n';
+    write_all(line, (size_t)n + 1);
+    errno = saved;
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(level, 0, fmt, ap);
+    va_end(ap);
+}
+
+void log_job(enum log_level level, long long job, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(level, job, fmt, ap);
+    va_end(ap);
+}
+
+void log_problem(enum log_level level, const char *what, const struct problem *why)
+{
+    if (why->field[0])
+        log_line(level, "%s: %s (%s)", what, why->message, why->field);
+    else
+        log_line(level, "%s: %s", what, why->message);
+}

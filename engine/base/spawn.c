@@ -1,0 +1,221 @@
+#include "engine/base/spawn.h"
+
+#include "engine/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+static void actions_done(posix_spawn_file_actions_t *actions)
+{
+    posix_spawn_file_actions_destroy(actions);
+}
+static void attributes_done(posix_spawnattr_t *attributes)
+{
+    posix_spawnattr_destroy(attributes);
+}
+
+/* A copy above the standard three, so that the order in which they are replaced does not matter. */
+static int copy_of(int fd, struct problem *why)
+{
+    int copy = fd ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (copy < 0)
+        return problem_errno(why, errno, "cannot copy descriptor %d for a child", fd);
+    if (copy > 2)
+        return copy;
+    int higher = fcntl(copy, F_DUPFD_CLOEXEC, 3);
+    int error = errno;
+    close(copy);
+    return higher < 0 ? problem_errno(why, error, "cannot copy a descriptor for a child") : higher;
+}
+
+/* Signals that we block or ignore must not be blocked or ignored in the child. */
+static int set_attributes(posix_spawnattr_t *attributes, bool own_session)
+{
+    sigset_t all, none;
+    sigfillset(&all);
+    sigdelset(&all, SIGKILL);
+    sigdelset(&all, SIGSTOP);
+    sigemptyset(&none);
+    short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+    if (own_session)
+        flags |= POSIX_SPAWN_SETSID;
+    int error = posix_spawnattr_setsigdefault(attributes, &all);
+    if (!error)
+        error = posix_spawnattr_setsigmask(attributes, &none);
+    return error ? error : posix_spawnattr_setflags(attributes, flags);
+}
+
+int spawn_start(const struct spawn *spawn, pid_t *ret, struct problem *why)
+{
+    scoped_fd int in = copy_of(spawn->in, why);
+    scoped_fd int out = in < 0 ? -1 : copy_of(spawn->out, why);
+    scoped_fd int err = out < 0 ? -1 : copy_of(spawn->err, why);
+    if (err < 0)
+        return -1;
+
+    scoped(actions_done) posix_spawn_file_actions_t actions;
+    scoped(attributes_done) posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    int error = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+    if (!error)
+        error = set_attributes(&attributes, spawn->own_session);
+
+    /* posix_spawn takes char *const[] for reasons of history and changes nothing in it. */
+    union {
+        const char *const *given;
+        char *const *taken;
+    } argv = { spawn->argv }, env = { spawn->env };
+    pid_t pid;
+    if (!error)
+        error = posix_spawnp(&pid, spawn->argv[0], &actions, &attributes, argv.taken,
+                             spawn->env ? env.taken : environ);
+    if (error)
+        return problem_errno(why, error, "cannot start %s", spawn->argv[0]);
+    *ret = pid;
+    return 0;
+}
+
+static int milliseconds_until(nsec deadline)
+{
+    nsec left = deadline - clock_monotonic();
+    if (left <= 0)
+        return 0;
+    nsec whole = (left + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+    return whole > INT32_MAX ? INT32_MAX : (int)whole;
+}
+
+static int reap(pid_t pid, int *ret_status, struct problem *why)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return problem_errno(why, errno, "cannot wait for process %d", (int)pid);
+    *ret_status = status;
+    return 0;
+}
+
+int spawn_wait(pid_t pid, nsec deadline_in, int *ret_status, struct problem *why)
+{
+    scoped_fd int ended = pidfd_open(pid, 0);
+    if (ended < 0)
+        return problem_errno(why, errno, "cannot wait for process %d", (int)pid);
+    nsec deadline = clock_monotonic() + deadline_in;
+    struct pollfd wait = { .fd = ended, .events = POLLIN };
+    for (;;) {
+        int n = poll(&wait, 1, milliseconds_until(deadline));
+        if (n > 0)
+            return reap(pid, ret_status, why);
+        if (n < 0 && errno != EINTR)
+            return problem_errno(why, errno, "cannot wait for process %d", (int)pid);
+        if (n == 0)
+            return problem_set(why, PROBLEM_INTERRUPTED, "process %d did not end within %.3g s",
+                               (int)pid, seconds_of(deadline_in));
+    }
+}
+
+/* What a child has said so far, as much of it as is kept. */
+struct heard {
+    char *at;
+    size_t n, room;
+    bool ended;
+};
+
+static void hear(struct heard *heard, int fd)
+{
+    char bytes[4096];
+    ssize_t got;
+    while ((got = read(fd, bytes, sizeof bytes)) > 0) {
+        size_t kept = (size_t)got < heard->room - heard->n ? (size_t)got : heard->room - heard->n;
+        memcpy(heard->at + heard->n, bytes, kept);
+        heard->n += kept;
+    }
+    heard->ended = got == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+/* Until the child has ended: a grandchild that holds the pipe open is not waited for. */
+static int listen_until_end(int ended, int pipe, nsec deadline, struct heard *heard)
+{
+    for (;;) {
+        struct pollfd wait[] = {
+            { .fd = ended, .events = POLLIN },
+            { .fd = heard->ended ? -1 : pipe, .events = POLLIN },
+        };
+        int n = poll(wait, COUNT_OF(wait), milliseconds_until(deadline));
+        if (n < 0 && errno != EINTR)
+            return -1;
+        if (n > 0 && wait[1].revents)
+            hear(heard, pipe);
+        if (n > 0 && wait[0].revents) {
+            hear(heard, pipe);
+            return 0;
+        }
+        if (n == 0 || clock_monotonic() >= deadline)
+            return -1;
+    }
+}
+
+static int tell_status(const char *tool, int status, const char *output, struct problem *why)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    char words[256];
+    text_shown(output, words, sizeof words);
+    const char *colon = words[0] ? ": " : "";
+    if (WIFSIGNALED(status))
+        return problem_set(why, PROBLEM_IO_FAILED, "%s was ended by signal %d (%s)%s%s", tool,
+                           WTERMSIG(status), sigdescr_np(WTERMSIG(status)), colon, words);
+    return problem_set(why, PROBLEM_IO_FAILED, "%s ended with status %d%s%s", tool,
+                       WEXITSTATUS(status), colon, words);
+}
+
+static void trim_end(struct heard *heard)
+{
+    while (heard->n > 0 && strchr(" \t\r\n", heard->at[heard->n - 1]))
+        heard->n--;
+    heard->at[heard->n] = '\0';
+}
+
+int spawn_run(const char *const *argv, nsec deadline_in, char *output, size_t size,
+              struct problem *why)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return problem_errno(why, errno, "cannot make a pipe for %s", argv[0]);
+    scoped_fd int from = ends[0], to = ends[1];
+    /* The child's end blocks: tools do not expect otherwise. */
+    fcntl(to, F_SETFL, fcntl(to, F_GETFL) & ~O_NONBLOCK);
+
+    nsec deadline = clock_monotonic() + deadline_in;
+    struct spawn spawn = { .argv = argv, .out = to, .err = to };
+    pid_t pid;
+    if (spawn_start(&spawn, &pid, why) < 0)
+        return -1;
+    close(steal_fd(&to));
+    scoped_fd int ended = pidfd_open(pid, 0);
+
+    char words[512]; /* for a failure's sentence when the caller keeps nothing */
+    bool keeps = size > 1;
+    struct heard heard = { keeps ? output : words, 0, (keeps ? size : sizeof words) - 1, false };
+    int status = 0, late = ended < 0 || listen_until_end(ended, from, deadline, &heard) < 0;
+    if (late)
+        kill(pid, SIGKILL);
+    if (reap(pid, &status, why) < 0)
+        return -1;
+    trim_end(&heard);
+    if (late)
+        return problem_set(why, PROBLEM_IO_FAILED, "%s did not end within %.3g s and was killed",
+                           argv[0], seconds_of(deadline_in));
+    return tell_status(argv[0], status, heard.at, why);
+}

@@ -1,0 +1,116 @@
+#include "engine/mountinfo.h"
+
+#include "engine/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* Spaces and backslashes are written as \040 and \134. */
+static void unescape(const char *from, size_t n, char *to, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n && used + 1 < size; i++) {
+        unsigned code;
+        if (from[i] == '\\' && i + 3 < n && sscanf(from + i + 1, "%3o", &code) == 1) {
+            to[used++] = (char)code;
+            i += 3;
+        } else {
+            to[used++] = from[i];
+        }
+    }
+    to[used] = '\0';
+}
+
+/* The next word of a line; false at its end. */
+static bool next_word(const char **line, const char **word, size_t *n)
+{
+    *word = *line + strspn(*line, " \n");
+    *n = strcspn(*word, " \n");
+    *line = *word + *n;
+    return *n > 0;
+}
+
+static bool next_text(const char **line, char *to, size_t size)
+{
+    const char *word;
+    size_t n;
+    if (!next_word(line, &word, &n))
+        return false;
+    unescape(word, n, to, size);
+    return true;
+}
+
+static bool has_option(const char *options, const char *option, size_t n)
+{
+    for (const char *p = options; *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == n && strncmp(p, option, n) == 0)
+            return true;
+    return false;
+}
+
+/* Adds what the filesystem says to what the mount says; "rw" is in both. */
+static void merge_options(char *options, size_t size, const char *more)
+{
+    size_t used = strlen(options);
+    while (*more) {
+        size_t n = strcspn(more, ",");
+        if (!has_option(options, more, n) && used + n + 2 <= size) {
+            options[used++] = ',';
+            memcpy(options + used, more, n);
+            used += n;
+            options[used] = '\0';
+        }
+        more += n + (more[n] == ',');
+    }
+}
+
+/* 36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue */
+int mountinfo_parse(const char *line, uint64_t *ret_id, struct mountinfo *ret)
+{
+    struct mountinfo mount = { 0 };
+    char more[sizeof mount.options];
+    uint64_t id;
+    int used = 0;
+    if (sscanf(line, "%" SCNu64 " %*u %u:%u%n", &id, &mount.major, &mount.minor, &used) != 3 ||
+        !next_text((line += used, &line), mount.root, sizeof mount.root) ||
+        !next_text(&line, mount.point, sizeof mount.point) ||
+        !next_text(&line, mount.options, sizeof mount.options))
+        return -1;
+    const char *word;
+    size_t n;
+    do
+        if (!next_word(&line, &word, &n))
+            return -1;
+    while (n != 1 || *word != '-');
+    if (!next_text(&line, mount.type, sizeof mount.type) ||
+        !next_text(&line, mount.source, sizeof mount.source))
+        return -1;
+    if (next_text(&line, more, sizeof more))
+        merge_options(mount.options, sizeof mount.options, more);
+    *ret_id = id;
+    *ret = mount;
+    return 0;
+}
+
+int mountinfo_of(int fd, struct mountinfo *ret, struct problem *why)
+{
+    struct statx st;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0)
+        return problem_errno(why, errno, "cannot find the mount of the target");
+    scoped_file FILE *table = fopen("/proc/self/mountinfo", "re");
+    if (!table)
+        return problem_errno(why, errno, "cannot read /proc/self/mountinfo");
+    scoped_free char *line = NULL;
+    size_t room = 0;
+    uint64_t id;
+    struct mountinfo mount;
+    while (getline(&line, &room, table) > 0)
+        if (mountinfo_parse(line, &id, &mount) == 0 && id == st.stx_mnt_id) {
+            *ret = mount;
+            return 0;
+        }
+    return problem_set(why, PROBLEM_UNSUPPORTED, "the target is on no mount of this namespace");
+}

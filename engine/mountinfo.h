@@ -1,0 +1,18 @@
+/* The mount that something stands on, from /proc/self/mountinfo. */
+#pragma once
+#include "engine/base/problem.h"
+
+#include <stdint.h>
+
+struct mountinfo {
+    char type[32];              /* "ext4" */
+    char point[256], root[256]; /* where it is mounted, and what of the filesystem */
+    char options[512];          /* of the mount and then of the filesystem, each once */
+    char source[256];           /* "/dev/sda1", "filer:/export" */
+    unsigned major, minor;
+};
+
+/* Reads one line; -1 if it is not one. *ret_id is the mount's id. */
+int mountinfo_parse(const char *line, uint64_t *ret_id, struct mountinfo *ret);
+/* The mount of an open file or folder (O_PATH will do). */
+must_check int mountinfo_of(int fd, struct mountinfo *ret, struct problem *why);

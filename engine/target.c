@@ -1,0 +1,181 @@
+#include "engine/target.h"
+
+#include "engine/base/text.h"
+#include "engine/mountinfo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+const char *const target_kinds[] = { "directory", "nfs", "zfs", "btrfs", "mkfs", NULL };
+static const char *const cold_ways[] = { "fadvise", "remount", "drop-caches", NULL };
+
+const struct field target_fields[] = {
+    FIELD_CHOICE(struct target, kind, "What stands there, and so which workloads fit.",
+                 .choices = target_kinds, .preset_text = "directory"),
+    FIELD_TEXT(struct target, path, "The folder in which runs make theirs; absolute.", .min = 1,
+               .max = 4000),
+    FIELD_TEXT(struct target, run_as,
+               "The user that the runner becomes before it measures; root uses reserved blocks and "
+               "bypasses quotas, so it measures something else.",
+               .min = 1, .max = 32),
+    FIELD_SHARE(struct target, reserve, "The share of space and of inodes that is left alone.",
+                .max = 0.99, .preset = 0.05),
+    FIELD_CHOICES(struct target, cold, "The ways in which caches may be emptied.",
+                  .choices = cold_ways, .preset_text = "fadvise"),
+    FIELD_BOOL(struct target, allow_reboot, "Whether a job may reboot this machine."),
+    FIELD_BOOL(struct target, concurrent, "Whether jobs may run beside others on its device."),
+    FIELD_END,
+};
+
+static void target_done(struct target *target)
+{
+    free(target->name);
+    target->name = NULL;
+    fields_done(target_fields, target);
+}
+
+/* A path is used as it stands, so it says where it leads. */
+static bool path_is_plain(const char *path)
+{
+    if (path[0] != '/')
+        return false;
+    for (const char *p = path; (p = strstr(p, "/..")); p += 3)
+        if (!p[3] || p[3] == '/')
+            return false;
+    return true;
+}
+
+static int check(const struct target *target, struct problem *why)
+{
+    if (target->kind != TARGET_DIRECTORY)
+        return problem_field(why, "kind",
+                             "targets of kind %s are not known to this version; "
+                             "directory is",
+                             target_kinds[target->kind]);
+    if (!target->path)
+        return problem_field(why, "path", "path must be given: the folder to be measured");
+    if (!path_is_plain(target->path))
+        return problem_field(why, "path", "path must be absolute and without '..', not %s",
+                             target->path);
+    return 0;
+}
+
+int targets_accept(void *arg, const char *name, void *object, const char *where,
+                   struct problem *why)
+{
+    (void)where; /* the reader puts it in front of a problem */
+    struct targets *targets = arg;
+    struct target *target = object;
+    if (check(target, why) < 0)
+        return -1;
+    struct target *at = reallocarray(targets->at, targets->n + 1, sizeof *at);
+    if (!at)
+        return problem_memory(why);
+    targets->at = at;
+    char *copy = strdup(name);
+    if (!copy)
+        return problem_memory(why);
+    at[targets->n] = *target;
+    at[targets->n++].name = copy;
+    return 0;
+}
+
+int targets_load(const char *settings_path, struct targets *ret, struct problem *why)
+{
+    static const struct ini_kind kinds[] = {
+        { .name = "service" }, /* the daemon's */
+        { .name = "target",
+          .table = target_fields,
+          .size = sizeof(struct target),
+          .named = true,
+          .accept = targets_accept },
+        { 0 },
+    };
+    struct targets targets = { 0 };
+    if (ini_read(settings_path, kinds, &targets, why) < 0) {
+        targets_done(&targets);
+        return -1;
+    }
+    *ret = targets;
+    return 0;
+}
+
+const struct target *targets_find(const struct targets *targets, const char *name)
+{
+    for (size_t i = 0; i < targets->n; i++)
+        if (strcmp(targets->at[i].name, name) == 0)
+            return &targets->at[i];
+    return NULL;
+}
+
+void targets_done(struct targets *targets)
+{
+    if (!targets)
+        return;
+    for (size_t i = 0; i < targets->n; i++)
+        target_done(&targets->at[i]);
+    free(targets->at);
+    *targets = (struct targets){ 0 };
+}
+
+static int unusable(struct target_facts *facts, const char *path, const char *reason)
+{
+    char shown[160];
+    snprintf(facts->reason, sizeof facts->reason, "%s: %s", text_shown(path, shown, sizeof shown),
+             reason);
+    return 0;
+}
+
+static bool user_exists(const char *name)
+{
+    struct passwd entry, *found = NULL;
+    char room[4096];
+    return getpwnam_r(name, &entry, room, sizeof room, &found) == 0 && found;
+}
+
+/* Shares of blocks are counted in f_frsize, whatever the block size for I/O is. */
+static void fill_space(struct target_facts *facts, const struct statvfs *fs)
+{
+    facts->space_total = (uint64_t)fs->f_blocks * fs->f_frsize;
+    facts->space_available = (uint64_t)fs->f_bavail * fs->f_frsize;
+    facts->inodes_total = fs->f_files;
+    facts->inodes_available = fs->f_files ? fs->f_favail : 0;
+}
+
+static int probe(const struct target *target, struct target_facts *facts, struct problem *why)
+{
+    struct stat st;
+    struct statvfs fs;
+    struct mountinfo mount;
+    scoped_fd int fd = open(target->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return unusable(facts, target->path, strerrordesc_np(errno));
+    if (fstat(fd, &st) < 0 || fstatvfs(fd, &fs) < 0)
+        return unusable(facts, target->path, strerrordesc_np(errno));
+    if (mountinfo_of(fd, &mount, why) < 0)
+        return -1;
+    fill_space(facts, &fs);
+    facts->device = st.st_dev;
+    text_shown(mount.type, facts->filesystem, sizeof facts->filesystem);
+    text_shown(mount.point, facts->mount_point, sizeof facts->mount_point);
+    text_shown(mount.options, facts->mount_options, sizeof facts->mount_options);
+    text_shown(mount.source, facts->source, sizeof facts->source);
+    if (fs.f_flag & ST_RDONLY)
+        return unusable(facts, target->path, "it is mounted read-only");
+    if (target->run_as && !user_exists(target->run_as))
+        return unusable(facts, target->run_as, "there is no such user to run as");
+    facts->usable = true;
+    return 0;
+}
+
+int target_probe(const struct target *target, struct target_facts *ret, struct problem *why)
+{
+    struct target_facts facts = { 0 };
+    if (probe(target, &facts, why) < 0)
+        return -1;
+    *ret = facts;
+    return 0;
+}
