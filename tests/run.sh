@@ -1,0 +1,235 @@
+#!/bin/bash
+# Runs the tests of plimsoll, from a clone on a fresh Debian 12, as root.
+#
+#   tests/run.sh              everything that fits into a quarter of an hour on two cores
+#   tests/run.sh --full       also the long ones
+#   tests/run.sh --only NAME  one part (may be repeated; --list names them); builds only what that part needs
+#
+# Each part keeps its output in build/tests/NAME.log. The last line sums all parts up.
+set -uo pipefail
+export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
+
+parts=(style build unit threads clang store contract e2e faults browser quickstart)
+only=() export_full=''
+while [ $# -gt 0 ]; do
+    case $1 in
+    --full) export_full=1 ;;
+    --only) only+=("${2:?--only wants the name of a part}") && shift ;;
+    --list) printf '%s\n' "${parts[@]}" && exit 0 ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    *) echo "run.sh: there is no option $1 (see --help)" >&2 && exit 2 ;;
+    esac
+    shift
+done
+export PLIMSOLL_FULL=$export_full
+for name in "${only[@]}"; do
+    [[ " ${parts[*]} " == *" $name "* ]] || { echo "run.sh: there is no part $name; there are: ${parts[*]}" >&2 && exit 2; }
+done
+
+logs=$PWD/build/tests
+mkdir -p "$logs"
+# Temporary files of all tests in one place, so that nothing of them is left, mounts included.
+TMPDIR=$(mktemp -d /tmp/plimsoll-tests.XXXXXX)
+export TMPDIR
+chmod 755 "$TMPDIR" # PostgreSQL runs as another user
+tidy() {
+    local mounted
+    while read -r mounted; do umount -l "$mounted" 2>/dev/null; done \
+        < <(awk -v under="$TMPDIR/" 'index($2, under) == 1 { print $2 }' /proc/self/mounts | sort -r)
+    [ -n "${PLIMSOLL_KEEP:-}" ] || rm -rf "$TMPDIR"
+}
+trap tidy EXIT
+trap 'exit 130' INT TERM HUP
+
+# ---- tools ----------------------------------------------------------------------------------------
+
+packages=(gcc clang libc6-dev cmake ninja-build ccache pkg-config clang-format git curl jq
+    libjansson-dev libinih-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev
+    postgresql util-linux e2fsprogs xfsprogs btrfs-progs procps chromium)
+install_tools() {
+    local package missing=()
+    for package in "${packages[@]}"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    command -v node >/dev/null || missing+=(nodejs)
+    command -v npm >/dev/null || missing+=(npm)
+    if [ ${#missing[@]} -gt 0 ]; then
+        if [ "$(id -u)" != 0 ]; then
+            echo "run.sh: these Debian packages are missing; install them, then run this again:" >&2
+            echo "  sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+            exit 2
+        fi
+        echo "installing ${missing[*]}"
+        # The tests use clusters of their own; none must start by itself.
+        if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+            mkdir -p /etc/postgresql-common
+            echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+        fi
+        { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$logs/install.log" 2>&1 ||
+            { tail -n 20 "$logs/install.log" && echo "run.sh: apt-get failed" >&2 && exit 2; }
+    fi
+    if [ "$(id -u)" = 0 ] && ! getent passwd plimsoll >/dev/null; then
+        useradd --system --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin plimsoll
+    fi
+    if [ -e tests/e2e/package.json ] && [ ! -d tests/e2e/node_modules ]; then
+        (cd tests/e2e && npm ci --ignore-scripts --no-audit --no-fund --silent) >"$logs/npm.log" 2>&1 ||
+            { tail -n 20 "$logs/npm.log" && echo "run.sh: npm failed in tests/e2e" >&2 && exit 2; }
+    fi
+    bash web/vendor.sh >"$logs/vendor.log" 2>&1 ||
+        { tail -n 20 "$logs/vendor.log" && echo "run.sh: web/vendor.sh failed" >&2 && exit 2; }
+}
+
+# ---- counting -------------------------------------------------------------------------------------
+
+total_passed=0 total_failed=0 total_skipped=0
+summary=()
+passed=0 failed=0 skipped=0
+
+# A part is a function that prints and says whether all went well; what it counted it leaves in passed,
+# failed and skipped. One that failed without counting a failure counts as one.
+part() {
+    local name=$1 code log=$logs/$1.log
+    shift
+    [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $name "* ]] || return 0
+    passed=0 failed=0 skipped=0
+    printf '== %s\n' "$name"
+    local began=$SECONDS
+    "part_$name" >"$log" 2>&1
+    code=$?
+    count_"${counted[$name]:-steps}" "$log"
+    [ $code -eq 0 ] || [ $failed -gt 0 ] || failed=1
+    [ $code -ne 0 ] || [ $failed -gt 0 ] || [ $((passed + skipped)) -gt 0 ] || failed=1 # ran no test
+    if [ $failed -gt 0 ]; then
+        complain "$log"
+    fi
+    summary+=("$(printf '%-12s %5d passed %4d failed %4d skipped %6d s' "$name" $passed $failed $skipped $((SECONDS - began)))")
+    echo "${summary[-1]}"
+    ((total_passed += passed, total_failed += failed, total_skipped += skipped))
+    return 0
+}
+
+declare -A counted=([unit]=cmocka [threads]=cmocka [store]=cmocka [contract]=mixed [e2e]=node [faults]=node [browser]=node)
+
+# Each step of a part: a command that must succeed.
+step() {
+    local what=$1
+    shift
+    echo "-- $what: $*"
+    if "$@"; then echo "STEP ok $what"; else echo "STEP failed $what" && return 1; fi
+}
+count_steps() {
+    passed=$(grep -c '^STEP ok ' "$1")
+    failed=$(grep -c '^STEP failed ' "$1")
+}
+add_up() { # the sum of the first group of an expression, over the lines of a file
+    sed -nE "s/$1/\\1/p" "$2" | awk '{ n += $1 } END { print n + 0 }'
+}
+# The tests of every program, as ctest -V shows them; a program that ended otherwise than by itself is one more.
+count_cmocka() {
+    passed=$(add_up '.*\[  PASSED  \] ([0-9]+) test\(s\).*' "$1")
+    failed=$(add_up '.*\[  FAILED  \] ([0-9]+) test\(s\),.*' "$1")
+    skipped=$(add_up '.*\[  SKIPPED \] ([0-9]+) test\(s\),.*' "$1")
+    local programs
+    programs=$(add_up '.*, ([0-9]+) tests? failed out of [0-9]+.*' "$1")
+    [ "$failed" -ge "$programs" ] || failed=$programs
+}
+count_node() {
+    passed=$(add_up '^# pass ([0-9]+)$' "$1")
+    failed=$(add_up '^# fail ([0-9]+)$' "$1")
+    skipped=$(add_up '^# skipped ([0-9]+)$' "$1")
+    ((failed += $(add_up '^# cancelled ([0-9]+)$' "$1")))
+}
+count_mixed() {
+    local p f s
+    count_cmocka "$1"
+    p=$passed f=$failed s=$skipped
+    count_node "$1"
+    ((passed += p, failed += f, skipped += s))
+}
+
+# What went wrong, short enough to be read in a terminal; the log has it all.
+complain() {
+    echo "---- $1"
+    grep -nE '(^| )not ok |\[  ERROR  \]|\[  FAILED  \]|STEP failed|\*\*\*(Failed|Timeout|Exception)|error:|ERROR: (Address|Leak|Thread)|WARNING: ThreadS|runtime error' "$1" | head -n 40
+    echo "---- its end:"
+    tail -n 60 "$1"
+    echo "----"
+}
+
+# ---- parts ----------------------------------------------------------------------------------------
+
+configure() { # PRESET [VARIABLES]
+    local preset=$1
+    shift
+    [ -e "build/$preset/build.ninja" ] || cmake --preset "$preset" -DCMAKE_C_COMPILER_LAUNCHER=ccache "$@"
+}
+build() { # PRESET [--target …]
+    local preset=$1
+    shift
+    configure "$preset" && cmake --build "build/$preset" "$@"
+}
+programs=(--target plimsolld plimsoll-runner)
+
+part_style() {
+    local bad=0
+    step layering bash tests/layering.sh || bad=1
+    step format bash tests/format.sh || bad=1
+    return $bad
+}
+
+part_build() {
+    step asan build asan && step release build release "${programs[@]}"
+}
+
+part_unit() {
+    build asan && ctest --test-dir build/asan -L '^unit$' -j2 -V --no-tests=error
+}
+
+# The same tests under ThreadSanitizer: those with threads show races, the others cost nothing.
+part_threads() {
+    build tsan && TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ctest --test-dir build/tsan -L '^unit$' -j2 -V --no-tests=error
+}
+
+part_clang() {
+    step clang build clang
+}
+
+part_store() {
+    build asan && tests/store/with_postgres.sh ctest --test-dir build/asan -L '^store$' -V --no-tests=error
+}
+
+part_contract() {
+    build asan && tests/store/with_postgres.sh ctest --test-dir build/asan -L '^contract$' -V --no-tests=error
+}
+
+node_tests() { # FILE…
+    [ -e "${1:-}" ] || { echo "no test file" && return 1; }
+    build asan && build release "${programs[@]}" && node --test --test-reporter=tap "$@"
+}
+part_e2e() {
+    local files=()
+    mapfile -t files < <(find tests/e2e -maxdepth 1 -name '*.test.mjs' ! -name 'browser*' | sort)
+    node_tests "${files[@]}"
+}
+part_faults() {
+    local files=(tests/faults/*.test.mjs)
+    node_tests "${files[@]}"
+}
+part_browser() {
+    local files=(tests/e2e/browser*.test.mjs)
+    node_tests "${files[@]}"
+}
+
+part_quickstart() {
+    step once tests/e2e/quickstart.sh
+}
+
+install_tools
+began=$SECONDS
+for name in "${parts[@]}"; do part "$name"; done
+echo
+printf '%s\n' "${summary[@]}"
+echo "in $((SECONDS - began)) s; logs in build/tests/"
+echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
+[ "$total_failed" -eq 0 ]
