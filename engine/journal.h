@@ -1,6 +1,7 @@
 /* The journal: append-only NDJSON, one file per job, the only channel for results. Each line has a
  * sequence number and, as its last member, the CRC-32 (zlib) of the bytes before `,"crc"`. */
 #pragma once
+#include "engine/histogram.h"
 #include "engine/job.h"
 #include "engine/sample.h"
 
@@ -10,16 +11,16 @@
 #define JOURNAL_FILE "journal.ndjson"
 enum { JOURNAL_FORMAT = 1, FOREIGN_MOST = 100 };
 
-#define JOURNAL_RECORDS(X)                                                                         \
-    X(BEGIN, "begin")                                                                              \
-    X(PHASE, "phase")                                                                              \
-    X(SAMPLES, "samples")                                                                          \
-    X(HOST, "host")                                                                                \
-    X(LIMIT, "limit")                                                                              \
-    X(PHASE_END, "phase_end")                                                                      \
-    X(REBOOT, "reboot")                                                                            \
-    X(END, "end")                                                                                  \
-    X(CLEANUP, "cleanup")                                                                          \
+#define JOURNAL_RECORDS(X)    \
+    X(BEGIN, "begin")         \
+    X(PHASE, "phase")         \
+    X(SAMPLES, "samples")     \
+    X(HOST, "host")           \
+    X(LIMIT, "limit")         \
+    X(PHASE_END, "phase_end") \
+    X(REBOOT, "reboot")       \
+    X(END, "end")             \
+    X(CLEANUP, "cleanup")     \
     X(UNKNOWN, "")
 
 enum journal_record_kind {
@@ -35,11 +36,11 @@ struct journal_record {
     off_t end; /* the offset after its line */
     unsigned run, leg;
 
-    /* begin: {"format","job","workload","run","leg","at","boot_id","pid","pid_start","workspace",
-     * "params","environment","engine"} */
+    /* begin: {"format","engine","job","workload","target","run","leg","at","boot_id","pid",
+     * "pid_start","workspace","params","environment"} */
     job_id job;
-    nsec wall; /* at, of begin, end and cleanup */
-    json_t *json;  /* the whole record, borrowed until the next one is read */
+    nsec wall;    /* at, of begin, end and cleanup */
+    json_t *json; /* the whole record, borrowed until the next one is read; NULL for samples */
     pid_t pid;
     uint64_t pid_start; /* field 22 of /proc/PID/stat: pid and this name one process of one boot */
     char boot_id[40];
@@ -70,13 +71,38 @@ must_check int journal_reopen(int folder, const char *name, struct journal **ret
                               struct problem *why);
 struct journal *journal_close(struct journal *journal);
 
-/* Appends the record with seq and crc; steals it. Flushed to the file, not fsynced. */
-must_check int journal_append(struct journal *journal, json_t *record, struct problem *why);
+/* What a leg starts with. The JSON is borrowed and may be NULL: an empty object. */
+struct journal_begin {
+    job_id job;
+    unsigned run, leg;
+    const char *workload, *target; /* target: "" by hand */
+    const char *workspace;         /* the name of the run directory; "" without one */
+    const json_t *params, *environment;
+};
+must_check int journal_begin(struct journal *journal, const struct journal_begin *begin,
+                             struct problem *why);
+must_check int journal_phase(struct journal *journal, const struct phase_total *phase,
+                             struct problem *why);
 must_check int journal_samples(struct journal *journal, unsigned run, unsigned leg,
                                const char *phase, const struct sample *samples, size_t n,
                                struct problem *why);
 must_check int journal_host(struct journal *journal, unsigned run, unsigned leg,
                             const struct host_sample *samples, size_t n, struct problem *why);
+must_check int journal_limit(struct journal *journal, const struct phase_total *phase,
+                             struct problem *why);
+/* The totals, and the histogram they were told from. */
+must_check int journal_phase_end(struct journal *journal, const struct phase_total *phase,
+                                 const struct histogram *histogram, struct problem *why);
+/* `problem` is told when its code is set. `foreign` names entries that the run found and did not
+ * make, so that a later clean-up leaves them too. */
+must_check int journal_end(struct journal *journal, unsigned run, unsigned leg,
+                           enum job_state outcome, const struct problem *problem,
+                           const char *const *foreign, size_t foreign_n, struct problem *why);
+must_check int journal_cleanup(struct journal *journal, unsigned run, unsigned leg,
+                               enum cleanup_state state, uint64_t removed,
+                               const char *const *foreign, size_t foreign_n, struct problem *why);
+/* Any other record: appended with seq and crc; steals it. Flushed to the file, not fsynced. */
+must_check int journal_append(struct journal *journal, json_t *record, struct problem *why);
 must_check int journal_sync(struct journal *journal, struct problem *why); /* fsync */
 
 /* --- reading: the ingester, imports, analyse --- */
@@ -87,7 +113,8 @@ must_check int journal_reader_open(const char *path, off_t offset, struct journa
 struct journal_reader *journal_reader_close(struct journal_reader *reader);
 int journal_reader_fd(const struct journal_reader *reader);
 /* 1: a record, valid until the next call; 0: no complete valid line beyond here (yet);
- * -1: unreadable. A broken line with valid ones after it is -1 and says its number. */
+ * -1: unreadable. A broken line with valid ones after it is -1 and says where it stands. A kind
+ * that this version does not know comes as RECORD_UNKNOWN: skip it. */
 must_check int journal_next(struct journal_reader *reader, const struct journal_record **ret,
                             struct problem *why);
 

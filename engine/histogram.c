@@ -1,0 +1,92 @@
+#include "engine/histogram.h"
+
+#include <math.h>
+
+/* The range of buckets that can hold anything. */
+struct range {
+    unsigned first, last;
+};
+
+static struct range range_of(const struct histogram *histogram)
+{
+    return (struct range){ histogram_index((uint64_t)histogram->min),
+                           histogram_index((uint64_t)histogram->max) };
+}
+
+static void add_totals(struct histogram *into, const struct histogram *from)
+{
+    if (into->count == 0 || from->min < into->min)
+        into->min = from->min;
+    if (from->max > into->max)
+        into->max = from->max;
+    into->count += from->count;
+    into->sum += from->sum;
+}
+
+void histogram_merge(struct histogram *into, const struct histogram *from)
+{
+    if (from->count == 0)
+        return;
+    struct range range = range_of(from);
+    for (unsigned i = range.first; i <= range.last; i++)
+        if (from->bucket[i])
+            into->bucket[i] += from->bucket[i];
+    add_totals(into, from);
+}
+
+void histogram_pour(struct histogram *into, struct histogram *from)
+{
+    if (from->count == 0)
+        return;
+    struct range range = range_of(from);
+    for (unsigned i = range.first; i <= range.last; i++)
+        if (from->bucket[i]) {
+            into->bucket[i] += from->bucket[i];
+            from->bucket[i] = 0;
+        }
+    add_totals(into, from);
+    from->count = from->sum = 0;
+    from->min = from->max = 0;
+}
+
+/* Where the rank lies within its bucket, as if the bucket's operations were spread evenly. */
+static nsec within(const struct histogram *histogram, unsigned index, uint64_t rank)
+{
+    double lower = (double)histogram_lower(index), width = (double)histogram_upper(index) - lower;
+    double value = lower + width * ((double)rank - 0.5) / (double)histogram->bucket[index];
+    if (value <= (double)histogram->min)
+        return histogram->min;
+    return value >= (double)histogram->max ? histogram->max : (nsec)value;
+}
+
+nsec histogram_percentile(const struct histogram *histogram, double share)
+{
+    if (histogram->count == 0)
+        return 0;
+    uint64_t rank = (uint64_t)ceil(share * (double)histogram->count);
+    if (rank < 1)
+        rank = 1;
+    if (rank >= histogram->count)
+        return histogram->max;
+    struct range range = range_of(histogram);
+    for (unsigned i = range.first; i <= range.last; i++) {
+        if (rank <= histogram->bucket[i])
+            return within(histogram, i, rank);
+        rank -= histogram->bucket[i];
+    }
+    return histogram->max;
+}
+
+struct latency histogram_latency(const struct histogram *histogram)
+{
+    return (struct latency){
+        .count = histogram->count,
+        .sum = (double)histogram->sum,
+        .min = histogram->min,
+        .max = histogram->max,
+        .p50 = histogram_percentile(histogram, 0.50),
+        .p90 = histogram_percentile(histogram, 0.90),
+        .p99 = histogram_percentile(histogram, 0.99),
+        .p999 = histogram_percentile(histogram, 0.999),
+    };
+}

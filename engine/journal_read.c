@@ -1,0 +1,411 @@
+/* The journal's reader: follows a file that somebody still appends to. A line counts when it is whole
+ * and its CRC is right; what lies beyond the last such line is left for the next call. */
+#include "engine/base/field_json.h"
+#include "engine/journal.h"
+#include "engine/journal_line.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sys/file.h>
+
+enum { CHUNK = 256 << 10 }; /* read at once; a line of 512 samples is some 40 KiB */
+
+struct journal_reader {
+    int fd;
+    off_t offset;    /* of buffer[start] in the file */
+    size_t start, n; /* the unread bytes of the buffer */
+    size_t room;
+    char *buffer;
+    uint64_t seq; /* of the last record; 0: none yet */
+    struct journal_record record;
+};
+
+int journal_reader_open(const char *path, off_t offset, struct journal_reader **ret,
+                        struct problem *why)
+{
+    scoped_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return problem_errno(why, errno, "cannot open the journal %s", path);
+    struct journal_reader *reader = calloc(1, sizeof *reader);
+    if (!reader || !(reader->buffer = malloc(CHUNK))) {
+        free(reader);
+        return problem_memory(why);
+    }
+    reader->fd = steal_fd(&fd);
+    reader->room = CHUNK;
+    reader->offset = offset;
+    *ret = reader;
+    return 0;
+}
+
+struct journal_reader *journal_reader_close(struct journal_reader *reader)
+{
+    if (!reader)
+        return NULL;
+    json_decref(reader->record.json);
+    free(reader->buffer);
+    close(reader->fd);
+    free(reader);
+    return NULL;
+}
+
+int journal_reader_fd(const struct journal_reader *reader)
+{
+    return reader->fd;
+}
+
+int journal_writer_lives(const char *path, struct problem *why)
+{
+    scoped_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return problem_errno(why, errno, "cannot open the journal %s", path);
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return 1;
+    return problem_errno(why, errno, "cannot ask for the journal's lock");
+}
+
+/* --- lines --- */
+
+/* Reads on. 1: more bytes; 0: the end of the file for now. */
+static int fill(struct journal_reader *reader, struct problem *why)
+{
+    if (reader->start) {
+        memmove(reader->buffer, reader->buffer + reader->start, reader->n);
+        reader->start = 0;
+    }
+    if (reader->n == reader->room) {
+        if (reader->room >= LINE_MOST)
+            return problem_set(why, PROBLEM_BAD_SYNTAX,
+                               "the journal has a line of more than %d MiB at byte %lld",
+                               LINE_MOST >> 20, (long long)reader->offset);
+        char *larger = realloc(reader->buffer, reader->room * 2);
+        if (!larger)
+            return problem_memory(why);
+        reader->buffer = larger;
+        reader->room *= 2;
+    }
+    ssize_t got;
+    do
+        got = pread(reader->fd, reader->buffer + reader->n, reader->room - reader->n,
+                    reader->offset + (off_t)reader->n);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return problem_errno(why, errno, "cannot read the journal");
+    reader->n += (size_t)got;
+    return got > 0;
+}
+
+/* The next whole line, without its newline; it stays in the buffer until skip(). 0: none yet. */
+static int peek_line(struct journal_reader *reader, char **ret, size_t *ret_n, struct problem *why)
+{
+    size_t seen = 0;
+    for (;;) {
+        char *start = reader->buffer + reader->start;
+        char *newline = memchr(start + seen, '\n', reader->n - seen);
+        if (newline) {
+            *ret = start;
+            *ret_n = (size_t)(newline - start);
+            return 1;
+        }
+        seen = reader->n;
+        int more = fill(reader, why);
+        if (more <= 0)
+            return more;
+    }
+}
+
+static void skip(struct journal_reader *reader, size_t line)
+{
+    reader->start += line + 1;
+    reader->n -= line + 1;
+    reader->offset += (off_t)line + 1;
+}
+
+/* Forgets what was read ahead: a new writer may cut it off and put something else there. */
+static void forget(struct journal_reader *reader, off_t offset)
+{
+    reader->offset = offset;
+    reader->start = reader->n = 0;
+}
+
+/* A broken line: the torn tail of a dead writer, unless valid lines follow it. */
+static int broken_line(struct journal_reader *reader, struct problem *why)
+{
+    off_t broken = reader->offset;
+    char *line;
+    size_t n;
+    int got;
+    while ((got = peek_line(reader, &line, &n, why)) > 0) {
+        if (line_valid(line, n)) {
+            got = problem_set(why, PROBLEM_BAD_SYNTAX,
+                              "the journal is damaged at byte %lld, after record %llu",
+                              (long long)broken, (unsigned long long)reader->seq);
+            break;
+        }
+        skip(reader, n);
+    }
+    forget(reader, broken);
+    return got < 0 ? -1 : 0;
+}
+
+/* --- records --- */
+
+static const char *text_of(const json_t *json, const char *name)
+{
+    const char *text = json_string_value(json_object_get(json, name));
+    return text ? text : "";
+}
+
+static int64_t number_of(const json_t *json, const char *name)
+{
+    return json_integer_value(json_object_get(json, name));
+}
+
+static uint64_t count_of(const json_t *json, const char *name)
+{
+    int64_t n = number_of(json, name);
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static int read_begin(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    if (number_of(json, "format") > JOURNAL_FORMAT)
+        return problem_set(why, PROBLEM_UNSUPPORTED, "the journal has format %lld, later than %d",
+                           (long long)number_of(json, "format"), JOURNAL_FORMAT);
+    record->job = number_of(json, "job");
+    record->pid = (pid_t)number_of(json, "pid");
+    record->pid_start = count_of(json, "pid_start");
+    snprintf(record->boot_id, sizeof record->boot_id, "%s", text_of(json, "boot_id"));
+    return 0;
+}
+
+static int read_phase(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    (void)why;
+    struct phase_total *phase = &record->phase;
+    snprintf(phase->unit, sizeof phase->unit, "%s", text_of(json, "unit"));
+    phase->lanes = count_of(json, "lanes");
+    phase->batch = count_of(json, "batch");
+    phase->total = count_of(json, "total");
+    return 0;
+}
+
+/* Columns as any writer may put them: in any order, with unknown ones between, absent ones zero. */
+static int read_samples(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    record->n = json_array_size(json_object_get(json, "at"));
+    if (record->n == 0 || record->n > SAMPLE_GROUP)
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "a line must hold 1 to %d samples, not %zu",
+                           SAMPLE_GROUP, record->n);
+    memset(record->samples, 0, record->n * sizeof record->samples[0]);
+    for (size_t c = 0; c < SAMPLE_COLUMN_COUNT; c++) {
+        const struct sample_column *column = &sample_columns[c];
+        const json_t *list = json_object_get(json, column->name);
+        if (list && json_array_size(list) != record->n)
+            return problem_set(why, PROBLEM_BAD_SYNTAX, "the columns at and %s differ in length",
+                               column->name);
+        for (size_t i = 0; list && i < record->n; i++) {
+            const json_t *value = json_array_get(list, i);
+            if (!json_is_integer(value) || json_integer_value(value) < 0)
+                return problem_set(why, PROBLEM_BAD_SYNTAX, "%s must hold whole numbers",
+                                   column->name);
+            sample_column_set(&record->samples[i], column, (uint64_t)json_integer_value(value));
+        }
+    }
+    return 0;
+}
+
+static double figure_of(const json_t *list, size_t i)
+{
+    const json_t *value = json_array_get(list, i);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static int read_host(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    const json_t *at = json_object_get(json, "at");
+    record->n = json_array_size(at);
+    if (record->n == 0 || record->n > COUNT_OF(record->host))
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "a line must hold 1 to %zu host samples",
+                           COUNT_OF(record->host));
+    for (size_t i = 0; i < record->n; i++) {
+        record->host[i].at = json_integer_value(json_array_get(at, i));
+#define X(member, unit) record->host[i].member = figure_of(json_object_get(json, #member), i);
+        HOST_COLUMNS(X)
+#undef X
+    }
+    return 0;
+}
+
+static int read_limit(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    struct limit *limit = &record->phase.limit;
+    int reason = name_index(limit_reasons, text_of(json, "reason"));
+    if (reason < 0)
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "%s is no reason of a limit",
+                           text_of(json, "reason"));
+    limit->reached = true;
+    limit->at = count_of(json, "at");
+    limit->reason = reason;
+    limit->error = (int)number_of(json, "errno");
+    snprintf(limit->detail, sizeof limit->detail, "%s", text_of(json, "detail"));
+    return 0;
+}
+
+static int read_phase_end(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    (void)why;
+    struct phase_total *phase = &record->phase;
+    const json_t *latency = json_object_get(json, "latency");
+    phase->ops = count_of(json, "ops");
+    phase->bytes = count_of(json, "bytes");
+    phase->errors = count_of(json, "errors");
+    phase->first_start = number_of(json, "first_start");
+    phase->first_done = number_of(json, "first_done");
+    phase->last_done = number_of(json, "last_done");
+    phase->finished = true;
+    phase->latency = (struct latency){
+        .count = count_of(latency, "count"),
+        .sum = json_number_value(json_object_get(latency, "sum")),
+        .min = number_of(latency, "min"),
+        .max = number_of(latency, "max"),
+        .p50 = number_of(latency, "p50"),
+        .p90 = number_of(latency, "p90"),
+        .p99 = number_of(latency, "p99"),
+        .p999 = number_of(latency, "p999"),
+    };
+    return 0;
+}
+
+static int read_end(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    int outcome = name_index(job_states, text_of(json, "outcome"));
+    if (outcome < 0 || !job_state_final((enum job_state)outcome))
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "%s is no outcome", text_of(json, "outcome"));
+    record->outcome = (enum job_state)outcome;
+    const json_t *problem = json_object_get(json, "problem");
+    if (json_is_object(problem)) {
+        enum problem_code code = problem_by_slug(text_of(problem, "code"));
+        record->problem.code = code ? code : PROBLEM_INTERNAL;
+        snprintf(record->problem.field, sizeof record->problem.field, "%s",
+                 text_of(problem, "field"));
+        snprintf(record->problem.message, sizeof record->problem.message, "%s",
+                 text_of(problem, "message"));
+    }
+    return 0;
+}
+
+static int read_cleanup(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    int state = name_index(cleanup_states, text_of(json, "state"));
+    if (state < 0)
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "%s is no state of a clean-up",
+                           text_of(json, "state"));
+    record->cleanup = (enum cleanup_state)state;
+    record->removed = count_of(json, "removed");
+    return 0;
+}
+
+typedef int read_fn(const json_t *json, struct journal_record *record, struct problem *why);
+
+static const struct record_kind {
+    const char *name;
+    read_fn *read;
+} record_kinds[] = {
+    [RECORD_BEGIN] = { "begin", read_begin },
+    [RECORD_PHASE] = { "phase", read_phase },
+    [RECORD_SAMPLES] = { "samples", read_samples },
+    [RECORD_HOST] = { "host", read_host },
+    [RECORD_LIMIT] = { "limit", read_limit },
+    [RECORD_PHASE_END] = { "phase_end", read_phase_end },
+    [RECORD_REBOOT] = { "reboot", NULL },
+    [RECORD_END] = { "end", read_end },
+    [RECORD_CLEANUP] = { "cleanup", read_cleanup },
+};
+
+static enum journal_record_kind kind_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(record_kinds); i++)
+        if (strcmp(record_kinds[i].name, name) == 0)
+            return (enum journal_record_kind)i;
+    return RECORD_UNKNOWN;
+}
+
+/* Everything but the samples, which are large and set by whoever fills them. */
+static void reset(struct journal_record *record)
+{
+    json_decref(record->json);
+    memset(record, 0, offsetof(struct journal_record, samples));
+    memset(record->host, 0, sizeof record->host);
+    memset(&record->outcome, 0, sizeof *record - offsetof(struct journal_record, outcome));
+}
+
+/* Reads a valid line through the JSON parser. */
+static int read_json(const char *line, size_t n, struct journal_record *record, struct problem *why)
+{
+    json_error_t error;
+    json_t *json = json_loadb(line, n, JSON_REJECT_DUPLICATES, &error);
+    if (!json)
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "%s", error.text);
+    record->json = json;
+    record->seq = count_of(json, "seq");
+    record->kind = kind_of(text_of(json, "record"));
+    record->run = (unsigned)count_of(json, "run");
+    record->leg = (unsigned)count_of(json, "leg");
+    if (json_is_string(json_object_get(json, "at")) &&
+        clock_parse(text_of(json, "at"), &record->wall) != 0)
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "at is no time: %s", text_of(json, "at"));
+    struct phase_total *phase = &record->phase;
+    snprintf(phase->name, sizeof phase->name, "%s", text_of(json, "phase"));
+    phase->run = record->run;
+    phase->leg = record->leg;
+    read_fn *read = record->kind == RECORD_UNKNOWN ? NULL : record_kinds[record->kind].read;
+    return read ? read(json, record, why) : 0;
+}
+
+static int read_line(const char *line, size_t n, struct journal_record *record, struct problem *why)
+{
+    struct samples_line samples;
+    reset(record);
+    if (!line_read_samples(line, n, &samples, record->samples))
+        return read_json(line, n, record, why);
+    record->kind = RECORD_SAMPLES;
+    record->seq = samples.seq;
+    record->run = record->phase.run = (unsigned)samples.run;
+    record->leg = record->phase.leg = (unsigned)samples.leg;
+    record->n = samples.n;
+    snprintf(record->phase.name, sizeof record->phase.name, "%.*s", (int)samples.phase_n,
+             samples.phase);
+    return 0;
+}
+
+int journal_next(struct journal_reader *reader, const struct journal_record **ret,
+                 struct problem *why)
+{
+    char *line;
+    size_t n;
+    struct journal_record *record = &reader->record;
+    int got = peek_line(reader, &line, &n, why);
+    if (got < 0)
+        return -1;
+    if (got == 0) {
+        forget(reader, reader->offset);
+        return 0;
+    }
+    if (!line_valid(line, n))
+        return broken_line(reader, why);
+    if (read_line(line, n, record, why))
+        return problem_during(why, "journal record at byte %lld: ", (long long)reader->offset);
+    if (reader->seq && record->seq != reader->seq + 1)
+        return problem_set(why, PROBLEM_BAD_SYNTAX,
+                           "the journal is damaged: record %llu comes after %llu",
+                           (unsigned long long)record->seq, (unsigned long long)reader->seq);
+    skip(reader, n);
+    reader->seq = record->seq;
+    record->end = reader->offset;
+    *ret = record;
+    return 1;
+}

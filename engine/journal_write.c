@@ -1,0 +1,364 @@
+/* The journal's writer. A line is one write(2) to a file opened for appending, so that whatever ends
+ * the process leaves whole lines and at most one torn one, which the next writer cuts. */
+#include "engine/journal.h"
+#include "engine/journal_line.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+enum {
+    SAMPLES_LINE = SAMPLE_GROUP * SAMPLE_COLUMN_COUNT * COLUMN_DIGITS + 512,
+    LOCK_TRIES = 1000,
+};
+
+struct journal {
+    int fd;
+    uint64_t seq; /* of the last line */
+    off_t end;    /* after the last whole line */
+    char line[SAMPLES_LINE];
+};
+
+/* Takes the writer's lock. A look at it by journal_writer_lives() is a shared lock for an instant:
+ * while a shared one can be had, no writer lives, and trying again is bounded by others' looks. */
+static int lock(int fd, struct problem *why)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return 0;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return problem_errno(why, errno, "cannot lock the journal");
+        if (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+            break;
+    }
+    return problem_set(why, PROBLEM_CONFLICT, "the journal has a living writer");
+}
+
+int journal_create(int folder, const char *name, struct journal **ret, struct problem *why)
+{
+    scoped_fd int fd =
+        openat(folder, name, O_CREAT | O_EXCL | O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
+    if (fd < 0)
+        return problem_errno(why, errno, "cannot create the journal %s", name);
+    if (lock(fd, why))
+        return -1;
+    struct journal *journal = calloc(1, sizeof *journal);
+    if (!journal)
+        return problem_memory(why);
+    journal->fd = steal_fd(&fd);
+    *ret = journal;
+    return 0;
+}
+
+struct journal *journal_close(struct journal *journal)
+{
+    if (!journal)
+        return NULL;
+    close(journal->fd);
+    free(journal);
+    return NULL;
+}
+
+/* Finds the last valid line, wherever broken ones stand before it. */
+static int find_end(int fd, off_t *ret_end, uint64_t *ret_seq, struct problem *why)
+{
+    scoped_fd int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    scoped_file FILE *file = copy < 0 ? NULL : fdopen(copy, "r");
+    if (!file)
+        return problem_errno(why, errno, "cannot read the journal");
+    steal_fd(&copy);
+    scoped_free char *line = NULL;
+    size_t room = 0;
+    off_t at = 0, end = 0;
+    uint64_t seq = 0;
+    for (ssize_t n; (n = getline(&line, &room, file)) > 0; at += n) {
+        unsigned long long number;
+        if (line[n - 1] != '\n' || !line_valid(line, (size_t)n - 1) ||
+            sscanf(line, "{\"seq\":%llu,", &number) != 1)
+            continue;
+        end = at + n;
+        seq = number;
+    }
+    if (ferror(file))
+        return problem_errno(why, errno, "cannot read the journal");
+    *ret_end = end;
+    *ret_seq = seq;
+    return 0;
+}
+
+int journal_reopen(int folder, const char *name, struct journal **ret, struct problem *why)
+{
+    scoped_fd int fd = openat(folder, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return problem_errno(why, errno, "cannot open the journal %s", name);
+    off_t end = 0;
+    uint64_t seq = 0;
+    if (lock(fd, why) || find_end(fd, &end, &seq, why))
+        return -1;
+    if (ftruncate(fd, end) != 0)
+        return problem_errno(why, errno, "cannot cut the journal's torn tail");
+    struct journal *journal = calloc(1, sizeof *journal);
+    if (!journal)
+        return problem_memory(why);
+    journal->fd = steal_fd(&fd);
+    journal->seq = seq;
+    journal->end = end;
+    *ret = journal;
+    return 0;
+}
+
+int journal_sync(struct journal *journal, struct problem *why)
+{
+    if (fsync(journal->fd) != 0)
+        return problem_errno(why, errno, "cannot write the journal to stable storage");
+    return 0;
+}
+
+/* A line that could not be written whole is taken back: the file never has a torn one inside. */
+static int put(struct journal *journal, const char *line, size_t n, struct problem *why)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t w = write(journal->fd, line + done, n - done);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0) {
+            int error = errno;
+            if (done && ftruncate(journal->fd, journal->end) != 0)
+                error = errno;
+            return problem_errno(why, error, "cannot write the journal");
+        }
+        done += (size_t)w;
+    }
+    journal->end += (off_t)n;
+    journal->seq++;
+    return 0;
+}
+
+static char *word(char *to, const char *text)
+{
+    size_t n = strlen(text);
+    memcpy(to, text, n);
+    return to + n;
+}
+
+static char *column(char *to, const struct sample_column *column, const struct sample *samples,
+                    size_t n)
+{
+    to = word(to, ",\"");
+    to = word(to, column->name);
+    to = word(to, "\":");
+    for (size_t i = 0; i < n; i++) {
+        *to++ = i ? ',' : '[';
+        to = line_number(to, sample_column_get(&samples[i], column));
+    }
+    *to++ = ']';
+    return to;
+}
+
+int journal_samples(struct journal *journal, unsigned run, unsigned leg, const char *phase,
+                    const struct sample *samples, size_t n, struct problem *why)
+{
+    if (n == 0)
+        return 0;
+    if (n > SAMPLE_GROUP || strlen(phase) > 64 || strpbrk(phase, "\"\\"))
+        return problem_set(why, PROBLEM_INTERNAL, "%zu samples of phase %s in one line", n, phase);
+    char *p = journal->line;
+    p = line_number(word(p, "{\"seq\":"), journal->seq + 1);
+    p = line_number(word(p, ",\"record\":\"samples\",\"run\":"), run);
+    p = line_number(word(p, ",\"leg\":"), leg);
+    p = word(word(word(p, ",\"phase\":\""), phase), "\"");
+    for (size_t i = 0; i < SAMPLE_COLUMN_COUNT; i++)
+        p = column(p, &sample_columns[i], samples, n);
+    return put(journal, journal->line, line_seal(journal->line, (size_t)(p - journal->line)), why);
+}
+
+int journal_append(struct journal *journal, json_t *record, struct problem *why)
+{
+    scoped_free char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
+    json_decref(record);
+    size_t n = text ? strlen(text) : 0;
+    if (n <= 2)
+        return problem_memory(why);
+    if (n > LINE_MOST - 2 * SEAL - 32)
+        return problem_set(why, PROBLEM_TOO_LARGE, "a journal record of %zu bytes", n);
+    scoped_free char *line = malloc(n + 2 * SEAL + 32);
+    if (!line)
+        return problem_memory(why);
+    char *p = line_number(word(line, "{\"seq\":"), journal->seq + 1);
+    *p++ = ',';
+    memcpy(p, text + 1, n - 2); /* its members, without the braces */
+    p += n - 2;
+    return put(journal, line, line_seal(line, (size_t)(p - line)), why);
+}
+
+/* --- the records --- */
+
+/* Which start of which boot this process is: the boot's id, and field 22 of its stat. */
+static void identify(json_t *record)
+{
+    char text[1024] = "", boot_id[64] = "";
+    unsigned long long start = 0;
+    scoped_file FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (boot && fgets(boot_id, sizeof boot_id, boot))
+        boot_id[strcspn(boot_id, "\n")] = 0;
+    scoped_file FILE *stat = fopen("/proc/self/stat", "re");
+    if (stat && fgets(text, sizeof text, stat)) {
+        const char *p = strrchr(text, ')'); /* the name before it may hold anything */
+        for (int field = 3; p && field <= 22; field++)
+            p = strchr(p + 1, ' ');
+        if (p)
+            start = strtoull(p, NULL, 10);
+    }
+    json_object_set_new(record, "boot_id", json_string(boot_id));
+    json_object_set_new(record, "pid", json_integer(getpid()));
+    json_object_set_new(record, "pid_start", json_integer((json_int_t)start));
+}
+
+static json_t *record_new(const char *kind, unsigned run, unsigned leg)
+{
+    return json_pack("{s:s, s:i, s:i}", "record", kind, "run", (int)run, "leg", (int)leg);
+}
+
+static void set_now(json_t *record)
+{
+    char text[CLOCK_TEXT];
+    json_object_set_new(record, "at", json_string(clock_format(clock_wall(), text)));
+}
+
+static void set_count(json_t *record, const char *name, uint64_t value)
+{
+    json_object_set_new(record, name, json_integer((json_int_t)value));
+}
+
+static void set_names(json_t *record, const char *const *names, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n && i < FOREIGN_MOST; i++)
+        json_array_append_new(list, json_string(names[i]));
+    json_object_set_new(record, "foreign", list);
+}
+
+int journal_begin(struct journal *journal, const struct journal_begin *begin, struct problem *why)
+{
+    json_t *record = json_pack("{s:s, s:i, s:s, s:I, s:s, s:s, s:i, s:i}", "record", "begin",
+                               "format", JOURNAL_FORMAT, "engine", PLIMSOLL_VERSION, "job",
+                               (json_int_t)begin->job, "workload", begin->workload, "target",
+                               begin->target, "run", (int)begin->run, "leg", (int)begin->leg);
+    set_now(record);
+    identify(record);
+    json_object_set_new(record, "workspace", json_string(begin->workspace));
+    json_object_set_new(record, "params",
+                        begin->params ? json_deep_copy(begin->params) : json_object());
+    json_object_set_new(record, "environment",
+                        begin->environment ? json_deep_copy(begin->environment) : json_object());
+    return journal_append(journal, record, why);
+}
+
+int journal_phase(struct journal *journal, const struct phase_total *phase, struct problem *why)
+{
+    json_t *record = record_new("phase", phase->run, phase->leg);
+    json_object_set_new(record, "phase", json_string(phase->name));
+    json_object_set_new(record, "unit", json_string(phase->unit));
+    set_count(record, "lanes", phase->lanes);
+    set_count(record, "batch", phase->batch);
+    set_count(record, "total", phase->total);
+    return journal_append(journal, record, why);
+}
+
+/* A figure that the host does not tell is null. */
+static json_t *figure(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+int journal_host(struct journal *journal, unsigned run, unsigned leg,
+                 const struct host_sample *samples, size_t n, struct problem *why)
+{
+    if (n == 0)
+        return 0;
+    json_t *record = record_new("host", run, leg), *at = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(at, json_integer(samples[i].at));
+    json_object_set_new(record, "at", at);
+#define X(member, unit)                                             \
+    {                                                               \
+        json_t *list = json_array();                                \
+        for (size_t i = 0; i < n; i++)                              \
+            json_array_append_new(list, figure(samples[i].member)); \
+        json_object_set_new(record, #member, list);                 \
+    }
+    HOST_COLUMNS(X)
+#undef X
+    return journal_append(journal, record, why);
+}
+
+int journal_limit(struct journal *journal, const struct phase_total *phase, struct problem *why)
+{
+    json_t *record = record_new("limit", phase->run, phase->leg);
+    json_object_set_new(record, "phase", json_string(phase->name));
+    set_count(record, "at", phase->limit.at);
+    json_object_set_new(record, "reason", json_string(limit_reasons[phase->limit.reason]));
+    json_object_set_new(record, "errno", json_integer(phase->limit.error));
+    json_object_set_new(record, "detail", json_string(phase->limit.detail));
+    return journal_append(journal, record, why);
+}
+
+static json_t *latency_json(const struct latency *latency, const struct histogram *histogram)
+{
+    json_t *buckets = json_array();
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
+        if (histogram->bucket[i])
+            json_array_append_new(buckets,
+                                  json_pack("[i, I]", (int)i, (json_int_t)histogram->bucket[i]));
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "count", (json_int_t)latency->count, "sum",
+        (json_int_t)histogram->sum, "min", (json_int_t)latency->min, "max",
+        (json_int_t)latency->max, "p50", (json_int_t)latency->p50, "p90", (json_int_t)latency->p90,
+        "p99", (json_int_t)latency->p99, "p999", (json_int_t)latency->p999, "buckets", buckets);
+}
+
+int journal_phase_end(struct journal *journal, const struct phase_total *phase,
+                      const struct histogram *histogram, struct problem *why)
+{
+    json_t *record = record_new("phase_end", phase->run, phase->leg);
+    json_object_set_new(record, "phase", json_string(phase->name));
+    set_count(record, "ops", phase->ops);
+    set_count(record, "bytes", phase->bytes);
+    set_count(record, "errors", phase->errors);
+    json_object_set_new(record, "first_start", json_integer(phase->first_start));
+    json_object_set_new(record, "first_done", json_integer(phase->first_done));
+    json_object_set_new(record, "last_done", json_integer(phase->last_done));
+    json_object_set_new(record, "latency", latency_json(&phase->latency, histogram));
+    return journal_append(journal, record, why);
+}
+
+int journal_end(struct journal *journal, unsigned run, unsigned leg, enum job_state outcome,
+                const struct problem *problem, const char *const *foreign, size_t foreign_n,
+                struct problem *why)
+{
+    json_t *record = record_new("end", run, leg);
+    set_now(record);
+    json_object_set_new(record, "outcome", json_string(job_states[outcome]));
+    json_object_set_new(record, "problem",
+                        problem && problem->code
+                            ? json_pack("{s:s, s:s, s:s}", "code", problem_slug(problem->code),
+                                        "field", problem->field, "message", problem->message)
+                            : json_null());
+    if (foreign_n)
+        set_names(record, foreign, foreign_n);
+    return journal_append(journal, record, why);
+}
+
+int journal_cleanup(struct journal *journal, unsigned run, unsigned leg, enum cleanup_state state,
+                    uint64_t removed, const char *const *foreign, size_t foreign_n,
+                    struct problem *why)
+{
+    json_t *record = record_new("cleanup", run, leg);
+    set_now(record);
+    json_object_set_new(record, "state", json_string(cleanup_states[state]));
+    set_count(record, "removed", removed);
+    set_names(record, foreign, foreign_n);
+    return journal_append(journal, record, why);
+}
