@@ -23,7 +23,7 @@ struct job {
     char *note, *external_ref, *created_by;
     int64_t priority;
     nsec created_at, started_at, finished_at; /* wall; 0: not yet */
-    int64_t revision; /* rises with every change that a reader could see: ETag, wait */
+    int64_t revision;  /* rises with every change that a reader could see: ETag, wait */
     char *environment; /* JSON text; NULL before the run began */
     struct problem problem;
     uint64_t removed;      /* by clean-up */
@@ -61,9 +61,9 @@ must_check int store_job_revision(struct store *store, job_id id, int64_t *ret, 
                                   struct problem *why);
 
 struct job_filter {
-    uint64_t states;          /* bits of enum job_state; 0: any */
+    uint64_t states;               /* bits of enum job_state; 0: any */
     const char *workload, *target; /* NULL: any; comma-separated: one of them */
-    job_id before;            /* cursor: ids below this; 0: from the newest */
+    job_id before;                 /* cursor: ids below this; 0: from the newest */
     uint64_t limit;
 };
 typedef int job_fn(void *arg, const struct job *job, struct problem *why);
@@ -98,8 +98,8 @@ must_check int store_watch(struct store *store, void (*wake)(void *arg, job_id i
 /* ---- ingest: one transaction per call of commit ---- */
 struct ingest;
 /* Where to go on: the offset and the last sequence number stored. */
-must_check int ingest_open(struct store *store, job_id job, struct ingest **ret,
-                           off_t *ret_offset, struct problem *why);
+must_check int ingest_open(struct store *store, job_id job, struct ingest **ret, off_t *ret_offset,
+                           struct problem *why);
 /* Takes one record in; one already stored is skipped, so reading a line twice stores it once. */
 must_check int ingest_add(struct ingest *ingest, const struct journal_record *record,
                           struct problem *why);
@@ -111,11 +111,11 @@ struct ingest *ingest_close(struct ingest *ingest);
 /* ---- series ---- */
 struct series_query {
     job_id job;
-    unsigned run;      /* 0: all */
+    unsigned run; /* 0: all */
     const char *phase;
-    const char *x;     /* "load", "at" */
-    const char *y;     /* "elapsed","cpu","switches","ops","bytes","errors","p50","p99","max","rate" */
-    double from, to;   /* of x; NAN: open */
+    const char *x; /* "load", "at" */
+    const char *y; /* "elapsed","cpu","switches","ops","bytes","errors","p50","p99","max","rate" */
+    double from, to; /* of x; NAN: open */
     uint64_t points;
 };
 struct series {

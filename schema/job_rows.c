@@ -1,0 +1,210 @@
+/* Jobs as they are read: one job or many, each with its phases. */
+#include "schema/job_rows.h"
+
+#include "engine/base/text.h"
+
+/* The columns of every query that returns jobs, in their order. */
+enum column {
+    ID,
+    WORKLOAD,
+    TARGET,
+    HOST,
+    NONCE,
+    STATE,
+    CLEANUP,
+    STUCK,
+    PARAMS,
+    LABELS,
+    NOTE,
+    EXTERNAL_REF,
+    CREATED_BY,
+    PRIORITY,
+    CREATED_AT,
+    STARTED_AT,
+    FINISHED_AT,
+    REVISION,
+    ENVIRONMENT,
+    PROBLEM_CODE,
+    PROBLEM_FIELD,
+    PROBLEM_MESSAGE,
+    REMOVED,
+    FOREIGN_ENTRIES,
+    BOOT_ID,
+    PID,
+    PID_START,
+    JOURNAL_OFFSET,
+};
+
+void job_done(struct job *job)
+{
+    char **const texts[] = { &job->workload,    &job->target,     &job->host,
+                             &job->nonce,       &job->params,     &job->labels,
+                             &job->note,        &job->created_by, &job->external_ref,
+                             &job->environment, &job->boot_id,    &job->foreign_entries };
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        free(*texts[i]);
+    free(job->phases);
+    *job = (struct job){ 0 };
+}
+
+static int texts_read(const PGresult *result, int row, struct job *job, struct problem *why)
+{
+    const struct {
+        enum column column;
+        char **ret;
+    } texts[] = {
+        { WORKLOAD, &job->workload },
+        { TARGET, &job->target },
+        { HOST, &job->host },
+        { NONCE, &job->nonce },
+        { PARAMS, &job->params },
+        { LABELS, &job->labels },
+        { NOTE, &job->note },
+        { EXTERNAL_REF, &job->external_ref },
+        { CREATED_BY, &job->created_by },
+        { ENVIRONMENT, &job->environment },
+        { BOOT_ID, &job->boot_id },
+        { FOREIGN_ENTRIES, &job->foreign_entries },
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (cell_copy(result, row, (int)texts[i].column, texts[i].ret, why) < 0)
+            return -1;
+    return 0;
+}
+
+int job_read(const PGresult *result, int row, struct job *ret, struct problem *why)
+{
+    scoped(job_done) struct job job = {
+        .id = cell_int(result, row, ID),
+        .state = name_index(job_states, cell_text(result, row, STATE)),
+        .cleanup = name_index(cleanup_states, cell_text(result, row, CLEANUP)),
+        .stuck = cell_bool(result, row, STUCK),
+        .priority = cell_int(result, row, PRIORITY),
+        .created_at = cell_time(result, row, CREATED_AT),
+        .started_at = cell_time(result, row, STARTED_AT),
+        .finished_at = cell_time(result, row, FINISHED_AT),
+        .revision = cell_int(result, row, REVISION),
+        .removed = (uint64_t)cell_int(result, row, REMOVED),
+        .pid = (pid_t)cell_int(result, row, PID),
+        .pid_start = (uint64_t)cell_int(result, row, PID_START),
+        .journal_offset = cell_int(result, row, JOURNAL_OFFSET),
+    };
+    if (!cell_null(result, row, PROBLEM_CODE)) {
+        /* A code of a newer version is still a problem. */
+        enum problem_code code = problem_by_slug(cell_text(result, row, PROBLEM_CODE));
+        job.problem.code = code ? code : PROBLEM_INTERNAL;
+        const char *field = cell_text(result, row, PROBLEM_FIELD);
+        snprintf(job.problem.field, sizeof job.problem.field, "%s", field ? field : "");
+        snprintf(job.problem.message, sizeof job.problem.message, "%s",
+                 cell_text(result, row, PROBLEM_MESSAGE));
+    }
+    if (texts_read(result, row, &job, why) < 0)
+        return -1;
+    *ret = job;
+    job = (struct job){ 0 };
+    return 0;
+}
+
+void phase_read(const PGresult *result, int row, struct phase_total *ret)
+{
+    int column = 1;
+    *ret = (struct phase_total){ 0 };
+    ret->run = (unsigned)cell_int(result, row, column++);
+    ret->leg = (unsigned)cell_int(result, row, column++);
+    snprintf(ret->name, sizeof ret->name, "%s", cell_text(result, row, column++));
+    snprintf(ret->unit, sizeof ret->unit, "%s", cell_text(result, row, column++));
+    uint64_t *const counts[] = { &ret->lanes, &ret->batch, &ret->total,
+                                 &ret->ops,   &ret->bytes, &ret->errors };
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        *counts[i] = (uint64_t)cell_int(result, row, column++);
+    ret->first_start = cell_int(result, row, column++);
+    ret->first_done = cell_int(result, row, column++);
+    ret->last_done = cell_int(result, row, column++);
+    ret->finished = cell_bool(result, row, column++);
+    ret->latency.count = (uint64_t)cell_int(result, row, column++);
+    ret->latency.sum = cell_number(result, row, column++);
+    nsec *const latencies[] = { &ret->latency.min, &ret->latency.max, &ret->latency.p50,
+                                &ret->latency.p90, &ret->latency.p99, &ret->latency.p999 };
+    for (size_t i = 0; i < COUNT_OF(latencies); i++)
+        *latencies[i] = cell_int(result, row, column++);
+    if (cell_null(result, row, column))
+        return;
+    ret->limit.reached = true;
+    ret->limit.at = (uint64_t)cell_int(result, row, column++);
+    ret->limit.reason = name_index(limit_reasons, cell_text(result, row, column++));
+    ret->limit.error = (int)cell_int(result, row, column++);
+    snprintf(ret->limit.detail, sizeof ret->limit.detail, "%s", cell_text(result, row, column++));
+}
+
+int jobs_phases(struct connection *connection, struct job *jobs, size_t n, struct problem *why)
+{
+    scoped(text_done) struct text ids = { 0 };
+    for (size_t i = 0; i < n; i++)
+        text_addf(&ids, "%c%lld", i ? ',' : '{', (long long)jobs[i].id);
+    text_add(&ids, "}", 1);
+    if (n == 0 || ids.failed)
+        return n == 0 ? 0 : problem_memory(why);
+    struct params params = { 0 };
+    param_text(&params, ids.at);
+    scoped_result PGresult *result = NULL;
+    if (query_run(connection, QUERY_JOB_PHASES, &params, &result, why) < 0)
+        return -1;
+    int rows = PQntuples(result);
+    for (int first = 0, next; first < rows; first = next) {
+        job_id id = cell_int(result, first, 0);
+        for (next = first + 1; next < rows && cell_int(result, next, 0) == id; next++)
+            ;
+        struct job *job = jobs;
+        while (job < jobs + n && job->id != id)
+            job++;
+        if (job == jobs + n)
+            continue;
+        size_t count = (size_t)(next - first);
+        job->phases = calloc(count, sizeof *job->phases);
+        if (!job->phases)
+            return problem_memory(why);
+        job->phases_n = count;
+        for (size_t i = 0; i < count; i++)
+            phase_read(result, first + (int)i, &job->phases[i]);
+    }
+    return 0;
+}
+
+struct jobs {
+    size_t n;
+    struct job *at;
+};
+static void jobs_done(struct jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n; i++)
+        job_done(&jobs->at[i]);
+    free(jobs->at);
+}
+
+int jobs_each(struct store *store, enum query query, const struct params *params, job_fn *each,
+              void *arg, struct problem *why)
+{
+    scoped(jobs_done) struct jobs jobs = { 0 };
+    {
+        scoped_connection struct connection *connection = NULL;
+        scoped_result PGresult *result = NULL;
+        if (store_borrow(store, &connection, why) < 0 ||
+            query_run(connection, query, params, &result, why) < 0)
+            return -1;
+        size_t rows = (size_t)PQntuples(result);
+        if (rows == 0)
+            return 0;
+        if (!(jobs.at = calloc(rows, sizeof *jobs.at)))
+            return problem_memory(why);
+        for (; jobs.n < rows; jobs.n++)
+            if (job_read(result, (int)jobs.n, &jobs.at[jobs.n], why) < 0)
+                return -1;
+        if (jobs_phases(connection, jobs.at, jobs.n, why) < 0)
+            return -1;
+    }
+    /* `each` may call the store again: the connection went back before. */
+    for (size_t i = 0; i < jobs.n; i++)
+        if (each(arg, &jobs.at[i], why) < 0)
+            return -1;
+    return 0;
+}

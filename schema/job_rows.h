@@ -1,0 +1,14 @@
+/* Inside this folder only: rows of the table job become struct job. */
+#pragma once
+#include "schema/database.h"
+
+#define scoped_job scoped(job_done) struct job
+
+/* A row of a query that returns jobs; without phases. */
+must_check int job_read(const PGresult *result, int row, struct job *ret, struct problem *why);
+/* Reads the phases of all these jobs. */
+must_check int jobs_phases(struct connection *connection, struct job *jobs, size_t n,
+                           struct problem *why);
+/* Runs a query that returns jobs and calls `each` with every one, phases included. */
+must_check int jobs_each(struct store *store, enum query query, const struct params *params,
+                         job_fn *each, void *arg, struct problem *why);

@@ -1,0 +1,174 @@
+/* The queue: jobs are added, claimed, cancelled and ended here. What a runner reports of them comes
+ * in through ingest.c. */
+#include "schema/job_rows.h"
+
+#include "engine/base/text.h"
+
+static int not_found(job_id id, struct problem *why)
+{
+    return problem_set(why, PROBLEM_NOT_FOUND, "there is no job %lld", (long long)id);
+}
+
+int store_job_get(struct store *store, job_id id, struct job *ret, struct problem *why)
+{
+    scoped_connection struct connection *connection = NULL;
+    scoped_result PGresult *result = NULL;
+    struct params params = { 0 };
+    param_int(&params, id);
+    if (store_borrow(store, &connection, why) < 0 ||
+        query_run(connection, QUERY_JOB_GET, &params, &result, why) < 0)
+        return -1;
+    if (PQntuples(result) == 0)
+        return not_found(id, why);
+    scoped_job job = { 0 };
+    if (job_read(result, 0, &job, why) < 0 || jobs_phases(connection, &job, 1, why) < 0)
+        return -1;
+    *ret = job;
+    job = (struct job){ 0 };
+    return 0;
+}
+
+int store_job_revision(struct store *store, job_id id, int64_t *ret, int *ret_state,
+                       struct problem *why)
+{
+    scoped_connection struct connection *connection = NULL;
+    scoped_result PGresult *result = NULL;
+    struct params params = { 0 };
+    param_int(&params, id);
+    if (store_borrow(store, &connection, why) < 0 ||
+        query_run(connection, QUERY_JOB_REVISION, &params, &result, why) < 0)
+        return -1;
+    if (PQntuples(result) == 0)
+        return not_found(id, why);
+    *ret = cell_int(result, 0, 0);
+    *ret_state = name_index(job_states, cell_text(result, 0, 1));
+    return 0;
+}
+
+int store_job_list(struct store *store, const struct job_filter *filter, job_fn *each, void *arg,
+                   struct problem *why)
+{
+    scoped(text_done) struct text states = { 0 };
+    for (int i = 0; job_states[i]; i++)
+        if (filter->states & UINT64_C(1) << i)
+            text_addf(&states, "%c%s", states.n ? ',' : '{', job_states[i]);
+    if (states.n)
+        text_add(&states, "}", 1);
+    if (states.failed)
+        return problem_memory(why);
+    struct params params = { 0 };
+    param_text(&params, states.at);
+    param_text(&params, filter->workload);
+    param_text(&params, filter->target);
+    param_int(&params, filter->before);
+    param_count(&params, filter->limit);
+    return jobs_each(store, QUERY_JOB_LIST, &params, each, arg, why);
+}
+
+int store_job_open(struct store *store, const char *host, job_fn *each, void *arg,
+                   struct problem *why)
+{
+    struct params params = { 0 };
+    param_text(&params, host);
+    return jobs_each(store, QUERY_JOB_OPEN, &params, each, arg, why);
+}
+
+int store_job_claim(struct store *store, const char *host, const char *targets, struct job *ret,
+                    struct problem *why)
+{
+    /* Refused as a duplicate: another claimer took a job of that target in the same moment. What it
+     * took is visible now, so the next look passes that target over; there are not many claimers. */
+    enum { LOOKS = 16 };
+    scoped_connection struct connection *connection = NULL;
+    struct params params = { 0 };
+    param_text(&params, host);
+    param_text(&params, targets);
+    if (store_borrow(store, &connection, why) < 0)
+        return -1;
+    scoped_result PGresult *result = NULL;
+    for (int look = 1; !result; look++) {
+        struct problem refused = { 0 };
+        if (query_run(connection, QUERY_JOB_CLAIM, &params, &result, &refused) < 0 &&
+            (!refused_as_duplicate(connection) || look == LOOKS))
+            return problem_pass(why, &refused);
+    }
+    if (PQntuples(result) == 0)
+        return 0;
+    return job_read(result, 0, ret, why) < 0 ? -1 : 1;
+}
+
+int store_job_cancel(struct store *store, job_id id, int *ret_state, struct problem *why)
+{
+    scoped_connection struct connection *connection = NULL;
+    scoped_result PGresult *changed = NULL, *found = NULL;
+    struct params params = { 0 };
+    param_int(&params, id);
+    if (store_borrow(store, &connection, why) < 0 ||
+        query_run(connection, QUERY_JOB_CANCEL, &params, &changed, why) < 0)
+        return -1;
+    if (PQntuples(changed) == 1) {
+        *ret_state = name_index(job_states, cell_text(changed, 0, 0));
+        return 0;
+    }
+    /* Nothing to cancel: states only move on, so what is read now explains it. */
+    if (query_run(connection, QUERY_JOB_REVISION, &params, &found, why) < 0)
+        return -1;
+    if (PQntuples(found) == 0)
+        return not_found(id, why);
+    int state = name_index(job_states, cell_text(found, 0, 1));
+    if (state != JOB_CANCELLING && state != JOB_CANCELLED)
+        return problem_set(why, PROBLEM_CONFLICT, "job %lld has already %s", (long long)id,
+                           state == JOB_FAILED ? "failed" : "succeeded");
+    *ret_state = state;
+    return 0;
+}
+
+/* A change of one job; if no row changed, the job may not exist. */
+static int change(struct store *store, enum query query, job_id id, const struct params *params,
+                  struct problem *why)
+{
+    uint64_t changed;
+    struct problem refused = { 0 };
+    {
+        scoped_connection struct connection *connection = NULL;
+        if (store_borrow(store, &connection, why) < 0)
+            return -1;
+        if (query_do(connection, query, params, &changed, &refused) < 0) {
+            if (refused_as_duplicate(connection))
+                return problem_set(why, PROBLEM_CONFLICT, "another job uses the target of job %lld",
+                                   (long long)id);
+            return problem_pass(why, &refused);
+        }
+    }
+    int64_t revision;
+    int state;
+    return changed ? 0 : store_job_revision(store, id, &revision, &state, why);
+}
+
+int store_job_finish(struct store *store, job_id id, enum job_state outcome,
+                     enum cleanup_state cleanup, const struct problem *problem, struct problem *why)
+{
+    struct problem scrubbed;
+    struct params params = { 0 };
+    param_int(&params, id);
+    param_text(&params, job_states[outcome]);
+    param_text(&params, cleanup_states[cleanup]);
+    param_problem(&params, problem, &scrubbed);
+    return change(store, QUERY_JOB_FINISH, id, &params, why);
+}
+
+int store_job_cleanup(struct store *store, job_id id, enum cleanup_state state, struct problem *why)
+{
+    struct params params = { 0 };
+    param_int(&params, id);
+    param_text(&params, cleanup_states[state]);
+    return change(store, QUERY_JOB_CLEANUP, id, &params, why);
+}
+
+int store_job_stuck(struct store *store, job_id id, bool stuck, struct problem *why)
+{
+    struct params params = { 0 };
+    param_int(&params, id);
+    param_bool(&params, stuck);
+    return change(store, QUERY_JOB_STUCK, id, &params, why);
+}

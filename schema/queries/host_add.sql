@@ -1,0 +1,8 @@
+-- Ingest: what the host did in one interval, in the order of HOST_COLUMNS.
+INSERT INTO host_sample (job, run, leg, at, load1, load5, load15, cpu_user, cpu_system, cpu_iowait,
+                         cpu_steal, cpu_idle, memory_available, dirty, writeback, disk_read,
+                         disk_written, disk_reads, disk_writes, disk_busy, net_received, net_sent,
+                         pressure_cpu, pressure_io, pressure_memory)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        $21, $22, $23, $24, $25)
+ON CONFLICT (job, run, leg, at) DO NOTHING

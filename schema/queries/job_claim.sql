@@ -1,0 +1,22 @@
+-- store_job_claim: takes the oldest job of highest priority whose target is free. Claimers do not
+-- wait for each other (SKIP LOCKED); the index job_one_per_target refuses a second job of a target.
+UPDATE job
+   SET state = 'running', started_at = now()
+ WHERE id = (SELECT id
+               FROM job AS next
+              WHERE host = $1
+                AND state = 'queued'
+                AND target = ANY (string_to_array($2, ','))
+                AND NOT EXISTS (SELECT FROM job AS busy
+                                 WHERE busy.host = next.host
+                                   AND busy.target = next.target
+                                   AND (busy.state IN ('running', 'cancelling', 'rebooting')
+                                        OR busy.cleanup IN ('pending', 'running')))
+              ORDER BY priority DESC, id
+              LIMIT 1
+                FOR UPDATE SKIP LOCKED)
+   AND state = 'queued'
+RETURNING job.id, workload, target, host, nonce, state, cleanup, stuck, params::text, labels::text, note,
+       external_ref, created_by, priority, created_at, started_at, finished_at, revision,
+       environment::text, problem_code, problem_field, problem_message, removed,
+       foreign_entries::text, boot_id, pid, pid_start, journal_offset

@@ -1,0 +1,7 @@
+-- store_job_get: one job, for its page and for whoever acts on it.
+SELECT job.id, workload, target, host, nonce, state, cleanup, stuck, params::text, labels::text, note,
+       external_ref, created_by, priority, created_at, started_at, finished_at, revision,
+       environment::text, problem_code, problem_field, problem_message, removed,
+       foreign_entries::text, boot_id, pid, pid_start, journal_offset
+  FROM job
+ WHERE id = $1

@@ -1,0 +1,2 @@
+-- store_ping, for /readyz: does the database answer?
+SELECT 1
