@@ -156,7 +156,7 @@ class Daemon {
 
     /* Rows of a query against the embedded database, as arrays of text. */
     psql(sql) {
-        const argv = ['psql', '-X', '-A', '-t', '-q', '-F', '\t', '-v', 'ON_ERROR_STOP=1', '-h', this.runtime, '-U', 'plimsoll', '-d', 'plimsoll', '-c', sql];
+        const argv = ['psql', '-X', '-A', '-t', '-q', '-F', '\t', '-v', 'ON_ERROR_STOP=1', '-h', join(this.runtime, 'postgres'), '-U', 'plimsoll', '-d', 'postgres', '-c', sql];
         if (root) argv.unshift('setpriv', '--reuid=plimsoll', '--regid=plimsoll', '--clear-groups');
         const text = execFileSync(argv[0], argv.slice(1), { encoding: 'utf8', cwd: '/', timeout: 60_000, maxBuffer: 1 << 28 });
         return text.split('\n').filter(Boolean).map((line) => line.split('\t'));
