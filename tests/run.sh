@@ -109,7 +109,7 @@ part() {
     return 0
 }
 
-declare -A counted=([unit]=cmocka [threads]=cmocka [store]=cmocka [contract]=mixed [e2e]=node [faults]=node [browser]=node)
+declare -A counted=([unit]=cmocka [threads]=cmocka [store]=cmocka [contract]=mixed [e2e]=node [faults]=node [browser]=node [quickstart]=node)
 
 # Each step of a part: a command that must succeed.
 step() {
@@ -209,7 +209,7 @@ node_tests() { # FILE…
 }
 part_e2e() {
     local files=()
-    mapfile -t files < <(find tests/e2e -maxdepth 1 -name '*.test.mjs' ! -name 'browser*' | sort)
+    mapfile -t files < <(find tests/e2e -maxdepth 1 -name '*.test.mjs' ! -name 'browser*' ! -name 'quickstart*' | sort)
     node_tests "${files[@]}"
 }
 part_faults() {
@@ -222,7 +222,7 @@ part_browser() {
 }
 
 part_quickstart() {
-    step once tests/e2e/quickstart.sh
+    node_tests tests/e2e/quickstart.test.mjs
 }
 
 install_tools
