@@ -1,0 +1,66 @@
+/* What the job ran on. The record is nested JSON whose names say their units; it is shown as it is,
+ * so that nothing a newer runner records stays hidden. */
+import { fill, h, onChange } from '../dom.js';
+import { UNKNOWN, bytes, nanoseconds, number, percent, quantity, seconds, title } from '../format.js';
+import { facts } from '../parts.js';
+
+const SIZES = /(^|_)(bytes|memory|memory_total|memory_available|swap_total|size|space_\w+|total_bytes|used_bytes)$/;
+const UNITS = [
+    [/_ns$/, (n) => nanoseconds(n), 3], [/_seconds$/, (n) => seconds(n), 8], [/_bytes$/, (n) => bytes(n), 6],
+    [/_khz$/, (n) => quantity(n / 1000, 'MHz'), 4], [/_mhz$/, (n) => quantity(n, 'MHz'), 4],
+    [/_mbps$/, (n) => quantity(n, 'Mbit/s'), 5], [/_share$/, (n) => percent(n, 1), 6],
+];
+
+/** A value by its name: "file_bytes": 4096 → "4 KiB". */
+export function valueWords(name, value) {
+    if (value === null || value === undefined || value === '')
+        return UNKNOWN;
+    if (typeof value === 'boolean')
+        return value ? 'yes' : 'no';
+    if (Array.isArray(value))
+        return value.length ? value.map((v) => valueWords(name, v)).join(', ') : 'none';
+    if (typeof value === 'object')
+        return Object.entries(value).map(([k, v]) => `${title(k)} ${valueWords(k, v)}`).join(', ');
+    if (typeof value !== 'number')
+        return String(value);
+    const unit = UNITS.find(([end]) => end.test(name));
+    if (name === 'max_seconds' && value === 0)
+        return 'no limit';
+    if (unit)
+        return unit[1](value);
+    if (SIZES.test(name))
+        return bytes(value);
+    return number(value, Number.isInteger(value) ? 0 : 3);
+}
+
+function label(name) {
+    const unit = UNITS.find(([end]) => end.test(name));
+    return unit ? title(name.slice(0, -unit[2])) : title(name);
+}
+
+function block(name, record) {
+    const plain = [], nested = [];
+    for (const [key, value] of Object.entries(record)) {
+        if (Array.isArray(value) && value.some((v) => v && typeof v === 'object'))
+            value.forEach((v, i) => nested.push([v.name ? `${title(key)}: ${v.name}` : `${title(key)} ${i + 1}`, v]));
+        else if (value && typeof value === 'object' && !Array.isArray(value))
+            nested.push([title(key), value]);
+        else
+            plain.push([label(key), valueWords(key, value)]);
+    }
+    return [
+        name && h('h3', {}, name),
+        plain.length > 0 && facts(plain),
+        nested.map(([key, value]) => block(key, value)),
+    ];
+}
+
+export function environmentPanel() {
+    const body = h('div');
+    const element = h('section', { class: 'card environment', 'aria-labelledby': 'environment-head' },
+        h('h2', { id: 'environment-head' }, 'Environment'), body);
+    const draw = onChange((environment) => fill(body, environment && Object.keys(environment).length
+        ? block(null, environment)
+        : h('p', { class: 'doc' }, 'Recorded when the run begins.')));
+    return { element, update: (job) => draw(job.environment ?? null) };
+}

@@ -1,0 +1,75 @@
+/* What the machine did while the job ran: is it the filesystem that was slow, or was somebody else busy? */
+import { get, query } from '../api.js';
+import { smallChart } from '../chart.js';
+import { h, text } from '../dom.js';
+import { bytes, percent, quantity, rate } from '../format.js';
+import { isFinal } from '../words.js';
+
+const SHARE = { name: 'share', format: (n) => percent(n, 1) };
+const BYTES = { name: 'bytes', format: bytes };
+const SPEED = { name: 'bytes/s', format: (n) => rate(n, 'bytes/s') };
+
+const CHARTS = [
+    { heading: 'Load', unit: { name: '', format: (n) => quantity(n, '') }, lines: [
+        { name: 'load1', label: '1 min', colour: 'c1' }, { name: 'load5', label: '5 min', colour: 'c2' }] },
+    { heading: 'CPU', unit: SHARE, most: 1, lines: [
+        { name: 'cpu_user', label: 'user', colour: 'c1' }, { name: 'cpu_system', label: 'system', colour: 'c2' },
+        { name: 'cpu_iowait', label: 'I/O wait', colour: 'c3' }, { name: 'cpu_steal', label: 'stolen', colour: 'c4' }] },
+    { heading: 'Not yet written', unit: BYTES, lines: [
+        { name: 'dirty', label: 'dirty', colour: 'c1' }, { name: 'writeback', label: 'in writeback', colour: 'c2' }] },
+    { heading: 'The target\u2019s device', unit: SPEED, lines: [
+        { name: 'disk_read', label: 'read', colour: 'c1' }, { name: 'disk_written', label: 'written', colour: 'c2' }] },
+    { heading: 'Waiting (pressure)', unit: SHARE, lines: [
+        { name: 'pressure_cpu', label: 'CPU', colour: 'c1' }, { name: 'pressure_io', label: 'I/O', colour: 'c2' },
+        { name: 'pressure_memory', label: 'memory', colour: 'c3' }] },
+    { heading: 'Network', unit: SPEED, lines: [
+        { name: 'net_received', label: 'received', colour: 'c1' }, { name: 'net_sent', label: 'sent', colour: 'c2' }] },
+];
+const POINTS = 400, EVERY = 2000; /* ms, while it runs: the host is looked at once a second */
+
+/** @returns {{element, update: (job) => void}} */
+export function hostPanel({ id, signal, failed }) {
+    const charts = CHARTS.map((chart) => ({ ...chart, ...smallChart(chart, signal) }));
+    const state = h('p', { class: 'doc' });
+    const grid = h('div', { class: 'hosts' }, charts.map((c) => c.element));
+    const element = h('section', { class: 'card', 'aria-labelledby': 'host-head', hidden: true },
+        h('div', { class: 'card-head' }, h('h2', { id: 'host-head' }, 'The machine meanwhile'),
+            h('span', { class: 'doc' }, 'seconds since the run began')), grid, state);
+    let last = -Infinity, complete = false, asking = false;
+
+    async function load() {
+        asking = true;
+        try {
+            const { points } = await get(`/jobs/${id}/host${query({ points: POINTS })}`, { signal });
+            const some = points?.at?.length > 0;
+            element.hidden = false;
+            grid.hidden = !some;
+            text(state, some ? '' : 'Nothing is recorded: the run was shorter than a second, or has just begun.');
+            for (const chart of some ? charts : []) {
+                /* A figure that this host does not tell is left out, not drawn as nothing. */
+                chart.element.hidden = !chart.lines.some(({ name }) => points[name]?.some(Number.isFinite));
+                if (!chart.element.hidden)
+                    chart.show(points);
+            }
+        } catch (error) {
+            if (error.status === 401)
+                failed(error);
+            else if (error.name !== 'AbortError')
+                text(state, `${error.message}.`);
+        } finally {
+            asking = false;
+        }
+    }
+
+    return {
+        element,
+        update(job) {
+            const due = performance.now() - last >= EVERY;
+            if (!job.started_at || complete || asking || !due && !isFinal(job.state))
+                return;
+            last = performance.now();
+            complete = isFinal(job.state);
+            load();
+        },
+    };
+}

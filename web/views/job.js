@@ -1,0 +1,95 @@
+/* One job: what it is, how far it is, what came out, and where. */
+import { address, query } from '../api.js';
+import { fill, h, onChange } from '../dom.js';
+import { UNKNOWN, title } from '../format.js';
+import { facts } from '../parts.js';
+import { poll } from '../poll.js';
+import { isFinal } from '../words.js';
+import { chartPanel } from './chart_panel.js';
+import { environmentPanel, valueWords } from './environment.js';
+import { hostPanel } from './host_panel.js';
+import { jobHeader } from './job_header.js';
+import { noticesPanel } from './notices.js';
+import { phasesPanel } from './phases.js';
+
+const LIVE = 1, CLEANING = 2; /* seconds between looks */
+
+export function jobView(context, id) {
+    const { main, signal } = context;
+    const shared = { ...context, id };
+    let watch = null;
+    const header = jobHeader({ ...shared, again: () => watch.again() });
+    const parts = [
+        header, noticesPanel(), phasesPanel(), chartPanel(shared), hostPanel(shared),
+        paramsPanel(), environmentPanel(), linksPanel(id),
+    ];
+    const [head, notices, phases, chart, host, params, environment, links] = parts.map((p) => p.element);
+    const page = h('div', { class: 'job', hidden: true }, head, notices,
+        h('div', { class: 'columns' },
+            h('div', { class: 'wide' }, phases, chart, host),
+            h('div', { class: 'narrow' }, params, links, environment)));
+    fill(main, page);
+    context.title(`Job ${id}`);
+    /* While it waits, the answer is held until its state changes; while it runs, progress is read. */
+    let waiting = false;
+    watch = poll({
+        signal, failed: context.failed,
+        address: () => `/jobs/${id}${query({ wait: waiting ? 10 : null })}`,
+        each(job, fresh) {
+            waiting = job.state === 'queued' && !waiting;
+            if (fresh) {
+                page.hidden = false;
+                context.title(`${title(job.state)} · job ${id}`);
+                for (const part of parts)
+                    part.update(job);
+            } else if (!isFinal(job.state)) {
+                header.update(job);
+                host.hidden || parts[4].update(job);
+            }
+            if (!isFinal(job.state))
+                return job.state === 'queued' ? 0.2 : LIVE;
+            return job.cleanup === 'pending' || job.cleanup === 'running' ? CLEANING : null;
+        },
+    });
+}
+
+/** What was asked for. */
+function paramsPanel() {
+    const list = h('div'), about = h('div');
+    const element = h('section', { class: 'card', 'aria-labelledby': 'params-head' },
+        h('h2', { id: 'params-head' }, 'Parameters'), list, about);
+    const draw = onChange(({ params, labels, note, reference, by, host }) => {
+        fill(list, facts(Object.entries(params).map(([name, value]) => [title(name), valueWords(name, value)])));
+        const rows = [
+            ['Note', note], ['Reference', reference], ['Asked by', by], ['Host', host],
+            ...Object.entries(labels).map(([name, value]) => [name, value]),
+        ].filter(([, value]) => value);
+        fill(about, rows.length ? [h('hr'), facts(rows)] : null);
+    });
+    return {
+        element,
+        update: (job) => draw({
+            params: job.params ?? {}, labels: job.labels ?? {}, note: job.note,
+            reference: job.external_ref, by: job.created_by, host: job.host,
+        }),
+    };
+}
+
+/** The same facts for programs. */
+function linksPanel(id) {
+    const csv = h('div');
+    const element = h('section', { class: 'card', 'aria-labelledby': 'links-head' },
+        h('h2', { id: 'links-head' }, 'Take it away'),
+        h('ul', { class: 'links' },
+            h('li', {}, 'Every sample, CSV: ', csv),
+            h('li', {}, h('a', { href: address(`/jobs/${id}/journal`), download: `job-${id}.ndjson` }, 'The journal'), ' as the runner wrote it'),
+            h('li', {}, h('a', { href: address(`/jobs/${id}`) }, 'This job'), ' as JSON')));
+    const draw = onChange((names) => fill(csv, names.length === 0 ? UNKNOWN : names.map((name, i) => [
+        i ? ', ' : null,
+        h('a', {
+            href: address(`/jobs/${id}/series${query({ phase: name, format: 'csv' })}`),
+            download: `job-${id}-${name}.csv`,
+        }, name),
+    ])));
+    return { element, update: (job) => draw([...new Set((job.phases ?? []).map((p) => p.name))]) };
+}

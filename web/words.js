@@ -1,0 +1,62 @@
+/* What codes mean, in sentences for people. */
+import { count, number } from './format.js';
+
+export const STATES = {
+    queued: 'Queued', running: 'Running', cancelling: 'Cancelling', rebooting: 'Rebooting',
+    succeeded: 'Succeeded', failed: 'Failed', cancelled: 'Cancelled',
+};
+export const isFinal = (state) =>
+    state === 'succeeded' || state === 'failed' || state === 'cancelled';
+
+const LIMITS = {
+    space: 'the space that may be used was used up',
+    inodes: 'the inodes that may be used were used up',
+    quota: 'the quota was used up',
+    links: 'the most links that one entry may have were reached',
+    'directory-index': 'the directory\u2019s index is full, while space and inodes are left',
+    name: 'the filesystem takes no longer name',
+    permission: 'the target does not permit more',
+    deadline: 'the time given to the phase ran out',
+    reserve: 'the reserve that the target keeps was reached',
+};
+
+/** What ended a phase early, which is a result: {"at","reason","errno","detail"} → one sentence. */
+export function limitWords(limit, unit) {
+    if (!limit)
+        return '';
+    const why = LIMITS[limit.reason] ?? limit.reason;
+    return `Ended at ${count(limit.at, unit)}: ${why}.`;
+}
+
+/** What is going on with what the run made on the target. */
+export function cleanupWords(job) {
+    const removed = job.removed > 0 ? ` ${number(job.removed)} removed.` : '';
+    switch (job.cleanup) {
+    case 'pending':
+        return 'What the run made waits to be removed; the target stays busy until then.';
+    case 'running':
+        return `What the run made is being removed.${removed}`;
+    case 'done':
+        return `Nothing the run made is left on the target.${removed}`;
+    case 'blocked':
+        return 'Entries that this job did not make stand in its folder. They were left alone, so the ' +
+            `folder is still there.${removed} Look at them, move them away, and clean-up can go on.`;
+    default:
+        return '';
+    }
+}
+
+/** A moment of the chart's y axis: what it measures, for one batch of `batch`. */
+export const MEASURES = {
+    elapsed: { name: 'Time per batch', per: true },
+    rate: { name: 'Rate', per: false },
+    p99: { name: 'Slowest 1 % (p99)', per: false },
+    cpu: { name: 'CPU time per batch', per: true },
+    switches: { name: 'Involuntary switches per batch', per: true },
+};
+
+export const PROBLEMS = {
+    interrupted: 'The program that measured ended before its job did. What it had measured is kept.',
+    'io-failed': 'The target failed while it was measured.',
+    internal: 'This is a defect in plimsoll. The journal helps to find it.',
+};
