@@ -8,8 +8,8 @@
 
 struct host_sampler;
 
-/* For the disk that carries `device` (st_dev of the target). Takes the first counters, so that the
- * first reading already has rates. A file that this machine has not is no failure. */
+/* For the disk `device`, which device_of() of the target gives. Takes the first counters, so that
+ * the first reading already has rates. A file that this machine has not is no failure. */
 must_check int host_sampler_open(dev_t device, struct host_sampler **ret, struct problem *why);
 struct host_sampler *host_sampler_close(struct host_sampler *sampler);
 /* Rates since the reading before; NAN for what cannot be told. */

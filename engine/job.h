@@ -10,29 +10,29 @@
 typedef int64_t job_id;
 
 /* In JSON, SQL and the journal by these names. */
-#define JOB_STATES(X)                                                                              \
-    X(QUEUED, "queued")                                                                            \
-    X(RUNNING, "running")                                                                          \
-    X(CANCELLING, "cancelling")                                                                    \
-    X(REBOOTING, "rebooting")                                                                      \
-    X(SUCCEEDED, "succeeded")                                                                      \
-    X(FAILED, "failed")                                                                            \
+#define JOB_STATES(X)           \
+    X(QUEUED, "queued")         \
+    X(RUNNING, "running")       \
+    X(CANCELLING, "cancelling") \
+    X(REBOOTING, "rebooting")   \
+    X(SUCCEEDED, "succeeded")   \
+    X(FAILED, "failed")         \
     X(CANCELLED, "cancelled")
-#define CLEANUP_STATES(X)                                                                          \
-    X(NONE, "none")                                                                                \
-    X(PENDING, "pending")                                                                          \
-    X(RUNNING, "running")                                                                          \
-    X(DONE, "done")                                                                                \
+#define CLEANUP_STATES(X) \
+    X(NONE, "none")       \
+    X(PENDING, "pending") \
+    X(RUNNING, "running") \
+    X(DONE, "done")       \
     X(BLOCKED, "blocked")
-#define LIMIT_REASONS(X)                                                                           \
-    X(SPACE, "space")                                                                              \
-    X(INODES, "inodes")                                                                            \
-    X(QUOTA, "quota")                                                                              \
-    X(LINKS, "links")                                                                              \
-    X(DIRECTORY_INDEX, "directory-index")                                                          \
-    X(NAME, "name")                                                                                \
-    X(PERMISSION, "permission")                                                                    \
-    X(DEADLINE, "deadline")                                                                        \
+#define LIMIT_REASONS(X)                  \
+    X(SPACE, "space")                     \
+    X(INODES, "inodes")                   \
+    X(QUOTA, "quota")                     \
+    X(LINKS, "links")                     \
+    X(DIRECTORY_INDEX, "directory-index") \
+    X(NAME, "name")                       \
+    X(PERMISSION, "permission")           \
+    X(DEADLINE, "deadline")               \
     X(RESERVE, "reserve")
 
 enum job_state {
@@ -76,8 +76,8 @@ struct latency {
 struct phase_total {
     char name[32], unit[32];
     unsigned run, leg;
-    uint64_t lanes, batch, total; /* planned */
-    uint64_t ops, bytes, errors;  /* done */
+    uint64_t lanes, batch, total;            /* planned */
+    uint64_t ops, bytes, errors;             /* done */
     nsec first_start, first_done, last_done; /* since the leg began; first_done: the first lane */
     bool finished;
     struct latency latency;

@@ -1,0 +1,112 @@
+#include "engine/procfs.h"
+
+#include "engine/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+
+enum { SECTOR = 512 }; /* bytes; what the kernel counts in, whatever the disk's own sector is */
+
+ssize_t procfs_read(int fd, char *text, size_t size)
+{
+    size_t n = 0;
+    if (fd < 0)
+        return -1;
+    while (n + 1 < size) {
+        ssize_t got = pread(fd, text + n, size - 1 - n, (off_t)n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    text[n] = '\0';
+    return (ssize_t)n;
+}
+
+int procfs_line(int folder, const char *path, char *text, size_t size)
+{
+    scoped_fd int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    if (procfs_read(fd, text, size) <= 0)
+        return -1;
+    text[strcspn(text, "\n")] = '\0';
+    return text[0] ? 0 : -1;
+}
+
+int procfs_parse_load(const char *text, struct procfs_load *ret)
+{
+    struct procfs_load load;
+    if (sscanf(text, "%lf %lf %lf %lf/", &load.load1, &load.load5, &load.load15, &load.running) !=
+        4)
+        return -1;
+    *ret = load;
+    return 0;
+}
+
+int procfs_parse_cpu(const char *text, struct procfs_cpu *ret)
+{
+    uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
+    if (sscanf(text,
+               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64 " %" SCNu64,
+               &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) != 8)
+        return -1;
+    *ret = (struct procfs_cpu){ user + nice, system + irq + softirq, iowait, steal, idle };
+    return 0;
+}
+
+double procfs_parse_memory(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    uint64_t kib;
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, n) == 0 && line[n] == ':' &&
+            sscanf(line + n + 1, "%" SCNu64, &kib) == 1)
+            return (double)kib * 1024;
+    }
+    return NAN;
+}
+
+int procfs_parse_disk(const char *text, struct procfs_disk *ret)
+{
+    uint64_t reads, read, writes, written, busy;
+    if (sscanf(text, "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %" SCNu64,
+               &reads, &read, &writes, &written, &busy) != 5)
+        return -1;
+    *ret = (struct procfs_disk){ reads, writes, read * SECTOR, written * SECTOR, busy };
+    return 0;
+}
+
+int procfs_parse_network(const char *text, struct procfs_network *ret)
+{
+    struct procfs_network network = { 0 };
+    bool found = false;
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        line += strspn(line, " ");
+        const char *colon = strchr(line, ':');
+        uint64_t received, sent;
+        if (!colon || sscanf(colon + 1, "%" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
+                             &received, &sent) != 2)
+            continue;
+        found = true;
+        if (text_starts(line, "lo:"))
+            continue;
+        network.received += received;
+        network.sent += sent;
+    }
+    if (found)
+        *ret = network;
+    return found ? 0 : -1;
+}
+
+double procfs_parse_pressure(const char *text)
+{
+    double percent;
+    return sscanf(text, "some avg10=%lf", &percent) == 1 ? percent / 100 : NAN;
+}
