@@ -3,6 +3,7 @@
 import uPlot from '/vendor/uPlot.esm.js';
 import { h, text } from './dom.js';
 import { axis } from './format.js';
+import { gaps, positive, zoomed } from './range.js';
 
 const HEIGHT = 320, NARROW = 240;
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -11,19 +12,6 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 /* Bytes are read in KiB, MiB, …: ticks stand at round ones. */
 const BINARY_STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
-
-/** Undefined and NaN become null: a gap. */
-export const gaps = (values) => (values ?? []).map((v) => (Number.isFinite(v) ? v : null));
-
-/** On a logarithmic scale nothing at or below zero can be shown: gaps. */
-const positive = (values) => values.map((v) => (v > 0 ? v : null));
-
-/** The part of a zoomed range that a step of the wheel or a key leaves: `by` < 1 nearer, > 1 wider. */
-export function zoomed({ from, to }, at, by, bounds) {
-    const range = { from: at - (at - from) * by, to: at + (to - at) * by };
-    const kept = { from: Math.max(range.from, bounds.from), to: Math.min(range.to, bounds.to) };
-    return kept.from <= bounds.from && kept.to >= bounds.to ? null : kept;
-}
 
 function yAxis(unit, size = 74) {
     return {
@@ -59,7 +47,7 @@ export function seriesChart(on, signal) {
         const log = view.log;
         return {
             width: holder.clientWidth, height: holder.clientWidth < 520 ? NARROW : HEIGHT,
-            padding: [10, 14, 0, 0], legend: { show: false },
+            padding: [10, 26, 0, 0], legend: { show: false },
             scales: {
                 x: { time: false, range: (u, least, most) => rangeOf(least, most) },
                 y: log ? { distr: 3 } : { range: (u, least, most) => [0, most > 0 ? most * 1.06 : 1] },

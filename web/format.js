@@ -157,6 +157,6 @@ export function title(name) {
 
 /** "1 file", "2 files": the unit's plural is what the API sends. */
 export function count(n, unit) {
-    const one = unit === 'entries' ? 'entry' : unit.replace(/s$/, '');
+    const one = unit.replace(/ies$/, 'y').replace(/(ch|sh|x)es$/, '$1').replace(/s$/, '');
     return `${number(n)} ${n === 1 ? one : unit}`;
 }

@@ -63,12 +63,13 @@ function bannerHide(who) {
 /**
  * Asks until `signal` ends, or until `each` says to stop.
  * @param address () => path: asked anew each time, so it may change
+ * @param hold () => seconds that the server may hold an unchanged answer back, or 0
  * @param each (body, fresh) => seconds to wait before the next, or null to stop. `fresh` is false
  *        after a 304; body is then the last one.
  * @param failed (ApiError) => void: what trying again does not help
  * @returns {{again: () => void}} asks at once
  */
-export function poll({ address, each, failed, signal }) {
+export function poll({ address, hold = () => 0, each, failed, signal }) {
     const who = {};
     let nudge = new AbortController(), restart = false;
     const again = () => {
@@ -87,7 +88,7 @@ export function poll({ address, each, failed, signal }) {
                     etag = null;
                 path = now;
                 restart = false;
-                const answer = await call('GET', now, { etag, signal: either });
+                const answer = await call('GET', now + held(now, etag && hold()), { etag, signal: either });
                 tries = 0;
                 bannerHide(who);
                 const fresh = answer.status !== 304;
@@ -120,6 +121,8 @@ export function poll({ address, each, failed, signal }) {
     })();
     return { again };
 }
+
+const held = (path, seconds) => (seconds ? `${path.includes('?') ? '&' : '?'}wait=${seconds}` : '');
 
 function awayWords(error) {
     if (error.status === 0)

@@ -1,8 +1,9 @@
 /* The chart of a job: which phase, what of it, how near; it fetches what it shows and nothing more. */
 import { get, query } from '../api.js';
 import { attribute, fill, h, text } from '../dom.js';
-import { gaps, seriesChart, zoomed } from '../chart.js';
+import { seriesChart } from '../chart.js';
 import { count, number, quantity, title } from '../format.js';
+import { gaps, rangeOf, zoomed } from '../range.js';
 import { MEASURES, isFinal } from '../words.js';
 
 const key = (phase) => `${phase.run ?? 1}/${phase.name}`;
@@ -11,7 +12,7 @@ const key = (phase) => `${phase.run ?? 1}/${phase.name}`;
 export function chartPanel({ id, signal, search, failed }) {
     const want = {
         phase: search.get('phase'), y: MEASURES[search.get('y')] ? search.get('y') : 'elapsed',
-        x: search.get('x') === 'at' ? 'at' : 'load', log: search.get('log') === '1', range: rangeFrom(search),
+        x: search.get('x') === 'at' ? 'at' : 'load', log: search.get('log') === '1', range: rangeOf(search),
     };
     let job = null, phase = null, series = null, whole = null, asking = null, seen = '';
 
@@ -69,7 +70,7 @@ export function chartPanel({ id, signal, search, failed }) {
     function note() {
         const { from, to } = want.range ?? {};
         history.replaceState(null, '', location.pathname + query({
-            phase: want.phase, y: want.y === 'elapsed' ? null : want.y, x: want.x === 'load' ? null : want.x,
+            phase: want.phase ?? (want.range ? phase?.name : null), y: want.y === 'elapsed' ? null : want.y, x: want.x === 'load' ? null : want.x,
             log: want.log ? 1 : null, from: from === undefined ? null : +from.toPrecision(9),
             to: to === undefined ? null : +to.toPrecision(9),
         }));
@@ -223,9 +224,4 @@ export function chartPanel({ id, signal, search, failed }) {
             seen = look;
         },
     };
-}
-
-function rangeFrom(search) {
-    const from = parseFloat(search.get('from')), to = parseFloat(search.get('to'));
-    return Number.isFinite(from) && Number.isFinite(to) && from < to ? { from, to } : null;
 }

@@ -1,14 +1,14 @@
 /* What the job ran on. The record is nested JSON whose names say their units; it is shown as it is,
  * so that nothing a newer runner records stays hidden. */
 import { fill, h, onChange } from '../dom.js';
-import { UNKNOWN, bytes, nanoseconds, number, percent, quantity, seconds, title } from '../format.js';
+import { UNKNOWN, bytes, figure, nanoseconds, number, percent, seconds, title } from '../format.js';
 import { facts } from '../parts.js';
 
-const SIZES = /(^|_)(bytes|memory|memory_total|memory_available|swap_total|size|space_\w+|total_bytes|used_bytes)$/;
+const SIZES = /(^|_)(bytes|size|dirty|writeback)$|^(memory|space|swap)(_|$)/;
 const UNITS = [
     [/_ns$/, (n) => nanoseconds(n), 3], [/_seconds$/, (n) => seconds(n), 8], [/_bytes$/, (n) => bytes(n), 6],
-    [/_khz$/, (n) => quantity(n / 1000, 'MHz'), 4], [/_mhz$/, (n) => quantity(n, 'MHz'), 4],
-    [/_mbps$/, (n) => quantity(n, 'Mbit/s'), 5], [/_share$/, (n) => percent(n, 1), 6],
+    [/_hz$/, (n) => `${figure(n / 1e9)}\u00a0GHz`, 3], [/_bits$/, (n) => `${figure(n / 1e9)}\u00a0Gbit/s`, 5],
+    [/_share$/, (n) => percent(n, 1), 6],
 ];
 
 /** A value by its name: "file_bytes": 4096 → "4 KiB". */

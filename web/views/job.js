@@ -13,41 +13,42 @@ import { noticesPanel } from './notices.js';
 import { phasesPanel } from './phases.js';
 
 const LIVE = 1, CLEANING = 2; /* seconds between looks */
+const HOLD = 30; /* seconds that the server may keep us waiting for a queued job to start */
 
 export function jobView(context, id) {
     const { main, signal } = context;
     const shared = { ...context, id };
     let watch = null;
     const header = jobHeader({ ...shared, again: () => watch.again() });
-    const parts = [
-        header, noticesPanel(), phasesPanel(), chartPanel(shared), hostPanel(shared),
-        paramsPanel(), environmentPanel(), linksPanel(id),
-    ];
-    const [head, notices, phases, chart, host, params, environment, links] = parts.map((p) => p.element);
-    const page = h('div', { class: 'job', hidden: true }, head, notices,
+    const panels = {
+        notices: noticesPanel(), phases: phasesPanel(), chart: chartPanel(shared), host: hostPanel(shared),
+        params: paramsPanel(), environment: environmentPanel(), links: linksPanel(id),
+    };
+    const show = (...names) => names.map((name) => panels[name].element);
+    const page = h('div', { class: 'job', hidden: true }, header.element, show('notices'),
         h('div', { class: 'columns' },
-            h('div', { class: 'wide' }, phases, chart, host),
-            h('div', { class: 'narrow' }, params, links, environment)));
+            h('div', { class: 'wide' }, show('phases', 'chart', 'host')),
+            h('div', { class: 'narrow' }, show('params', 'links', 'environment'))));
     fill(main, page);
     context.title(`Job ${id}`);
     /* While it waits, the answer is held until its state changes; while it runs, progress is read. */
     let waiting = false;
     watch = poll({
         signal, failed: context.failed,
-        address: () => `/jobs/${id}${query({ wait: waiting ? 10 : null })}`,
+        address: () => `/jobs/${id}`, hold: () => (waiting ? HOLD : 0),
         each(job, fresh) {
-            waiting = job.state === 'queued' && !waiting;
+            waiting = job.state === 'queued';
             if (fresh) {
                 page.hidden = false;
                 context.title(`${title(job.state)} · job ${id}`);
-                for (const part of parts)
-                    part.update(job);
+                for (const panel of [header, ...Object.values(panels)])
+                    panel.update(job);
             } else if (!isFinal(job.state)) {
                 header.update(job);
-                host.hidden || parts[4].update(job);
+                panels.host.update(job);
             }
             if (!isFinal(job.state))
-                return job.state === 'queued' ? 0.2 : LIVE;
+                return job.state === 'queued' ? 0.1 : LIVE;
             return job.cleanup === 'pending' || job.cleanup === 'running' ? CLEANING : null;
         },
     });

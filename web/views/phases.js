@@ -27,6 +27,7 @@ function tableOf(phases) {
         ['Rate', (p) => rate(p.rate, `${p.unit}/s`), 'strong'],
         ...LATENCIES.map(([name, words]) => [words, (p) => nanoseconds(p.latency_ns?.[name])]),
         some((p) => p.lanes > 1) && ['Lanes', (p) => number(p.lanes)],
+        some((p) => p.lanes > 1) && ['First lane done', (p) => seconds(p.first_done_seconds)],
         wrong && ['Errors', (p) => number(p.errors)],
         limits && ['Ended by', (p) => (p.limited_by ? p.limited_by.reason : UNKNOWN)],
     ].filter(Boolean);

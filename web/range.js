@@ -1,0 +1,20 @@
+/* What is drawn of a series, and which part of it. Pure functions. */
+
+/** Undefined and NaN become null: a gap. */
+export const gaps = (values) => (values ?? []).map((v) => (Number.isFinite(v) ? v : null));
+
+/** On a logarithmic scale nothing at or below zero can be shown: gaps. */
+export const positive = (values) => values.map((v) => (v > 0 ? v : null));
+
+/** The part of a zoomed range that a step leaves: `by` < 1 nearer, > 1 wider. */
+export function zoomed({ from, to }, at, by, bounds) {
+    const range = { from: at - (at - from) * by, to: at + (to - at) * by };
+    const kept = { from: Math.max(range.from, bounds.from), to: Math.min(range.to, bounds.to) };
+    return kept.from <= bounds.from && kept.to >= bounds.to ? null : kept;
+}
+
+/** "?from=…&to=…" of a page's address → {from, to}, or null when they make no range. */
+export function rangeOf(search) {
+    const from = parseFloat(search.get('from')), to = parseFloat(search.get('to'));
+    return Number.isFinite(from) && Number.isFinite(to) && from < to ? { from, to } : null;
+}
