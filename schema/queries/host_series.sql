@@ -1,0 +1,13 @@
+-- store_host: at most $2 rows, each the mean of neighbours; `at` is the end of the last of them.
+-- The columns are those of HOST_COLUMNS, in its order.
+SELECT max(at), avg(load1), avg(load5), avg(load15), avg(cpu_user), avg(cpu_system),
+       avg(cpu_iowait), avg(cpu_steal), avg(cpu_idle), avg(memory_available), avg(dirty),
+       avg(writeback), avg(disk_read), avg(disk_written), avg(disk_reads), avg(disk_writes),
+       avg(disk_busy), avg(net_received), avg(net_sent), avg(pressure_cpu), avg(pressure_io),
+       avg(pressure_memory)
+  FROM (SELECT *, (row_number() OVER (ORDER BY run, leg, at) - 1) * $2::bigint
+                  / greatest(count(*) OVER (), $2::bigint) AS place
+          FROM host_sample
+         WHERE job = $1) AS placed
+ GROUP BY place
+ ORDER BY place

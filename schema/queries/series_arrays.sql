@@ -1,0 +1,20 @@
+-- store_series, second: the arrays of those chunks ($3) that the chart shows in detail. A CASE reads
+-- only the array that it chooses. Rates need the times of the batches besides the operations.
+SELECT run, leg,
+       CASE $4 WHEN 'load' THEN load ELSE at END AS x,
+       CASE $5 WHEN 'elapsed' THEN elapsed
+               WHEN 'cpu' THEN cpu
+               WHEN 'switches' THEN switches
+               WHEN 'bytes' THEN bytes
+               WHEN 'errors' THEN errors
+               WHEN 'p50' THEN p50
+               WHEN 'p99' THEN p99
+               WHEN 'max' THEN max
+               ELSE ops END AS y,
+       CASE $5 WHEN 'rate' THEN at END AS at,
+       CASE $5 WHEN 'rate' THEN elapsed END AS elapsed
+  FROM chunk
+ WHERE job = $1
+   AND phase = $2
+   AND seq = ANY ($3::bigint[])
+ ORDER BY run, leg, seq
