@@ -89,10 +89,11 @@ int procfs_parse_network(const char *text, struct procfs_network *ret)
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         line += strspn(line, " ");
-        const char *colon = strchr(line, ':');
+        const char *name_end = line + strcspn(line, ":\n"); /* the headings have no colon */
         uint64_t received, sent;
-        if (!colon || sscanf(colon + 1, "%" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
-                             &received, &sent) != 2)
+        if (*name_end != ':' ||
+            sscanf(name_end + 1, "%" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &received,
+                   &sent) != 2)
             continue;
         found = true;
         if (text_starts(line, "lo:"))

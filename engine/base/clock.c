@@ -53,27 +53,60 @@ static nsec fraction(const char **p)
     return value;
 }
 
+/* "+01:30" as seconds, and moves past it; -1 if it is not an offset. */
+static int zone(const char **p, long *ret_offset)
+{
+    const char *at = *p;
+    int hours, minutes, used = 0;
+    if (*at == 'Z' || *at == 'z') {
+        *ret_offset = 0;
+        *p = at + 1;
+        return 0;
+    }
+    if ((*at != '+' && *at != '-') || !isdigit((unsigned char)at[1]) ||
+        sscanf(at + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 || used != 5 || hours > 23 ||
+        minutes > 59)
+        return -1;
+    *ret_offset = (*at == '-' ? -1 : 1) * (hours * 3600L + minutes * 60L);
+    *p = at + 6;
+    return 0;
+}
+
+/* Seconds since 1970 of "2026-01-31T23:59:59", or -1. strptime takes "2026-1-31" and the 31st of
+ * February too; what is written back shows it. */
+static int date_and_time(const char *text, time_t *ret)
+{
+    enum { SHAPE = 19 };
+    char again[SHAPE + 1];
+    struct tm tm = { 0 }, back;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    if (!rest || rest - text != SHAPE)
+        return -1;
+    time_t seconds = timegm(&tm);
+    if (!gmtime_r(&seconds, &back) ||
+        strftime(again, sizeof again, "%Y-%m-%dT%H:%M:%S", &back) != SHAPE ||
+        strncmp(again, text, SHAPE) != 0)
+        return -1;
+    *ret = seconds;
+    return 0;
+}
+
 int clock_parse(const char *text, nsec *ret)
 {
-    struct tm tm = { 0 };
-    const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-    if (!p)
+    time_t seconds;
+    long offset;
+    if (date_and_time(text, &seconds) < 0)
+        return -1;
+    const char *p = text + strlen("2026-01-31T23:59:59");
+    if (*p == '.' && !isdigit((unsigned char)p[1]))
         return -1;
     nsec rest = fraction(&p);
-    long offset = 0;
-    if (*p == '+' || *p == '-') {
-        int hours, minutes, used = 0;
-        if (sscanf(p + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 || used != 5)
-            return -1;
-        offset = (*p == '-' ? -1 : 1) * (hours * 3600L + minutes * 60L);
-        p += 6;
-    } else if (*p == 'Z' || *p == 'z') {
-        p++;
-    } else {
+    if (zone(&p, &offset) < 0 || *p)
         return -1;
-    }
-    if (*p)
+    seconds -= offset;
+    /* What nanoseconds since 1970 can hold: the years 1678 to 2261. */
+    if (seconds > INT64_MAX / NSEC_PER_SEC - 1 || seconds < INT64_MIN / NSEC_PER_SEC + 1)
         return -1;
-    *ret = ((nsec)timegm(&tm) - offset) * NSEC_PER_SEC + rest;
+    *ret = (nsec)seconds * NSEC_PER_SEC + rest;
     return 0;
 }

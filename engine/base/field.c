@@ -150,9 +150,10 @@ static int preset(const struct field *f, void *object, struct problem *why)
         *(int *)at = (int)f->preset;
         return 0;
     case FT_LIST:
-        return f->preset == 0 || list_add(f, at, f->preset) == 0
-                   ? 0
-                   : problem_set(why, PROBLEM_INTERNAL, "%s has a wrong preset", f->name);
+        *(struct list *)at = (struct list){ 0 };
+        if (f->preset != 0 && list_add(f, at, f->preset) < 0)
+            return problem_set(why, PROBLEM_INTERNAL, "%s has a wrong preset", f->name);
+        return 0;
     default: /* zeroed is nothing, and nothing is the preset */
         return 0;
     }

@@ -101,14 +101,16 @@ static int bind_map(const struct field *f, const json_t *json, const char *where
         return refuse(f, where, json, why);
     json_object_foreach((json_t *)(uintptr_t)json, name, value)
     {
-        char pointer[POINTER_TEXT], shown[NAME_MOST];
+        char pointer[POINTER_TEXT];
         const char *text = whole_text(value);
         if (text && map_add(f, map, name, text) == 0)
             continue;
         pointer_to(where, name, pointer);
         if (text && field_text_allowed(&as_text, text))
-            return problem_field(why, pointer, "%s is not a name of 1 to %d plain characters",
-                                 text_shown(name, shown, sizeof shown), NAME_MOST);
+            return problem_field(
+                why, pointer,
+                "each name in %s must be 1 to %d characters without control characters", f->name,
+                NAME_MOST);
         return refuse(&as_text, pointer, value, why);
     }
     return 0;
