@@ -1,6 +1,7 @@
 /* Starts the page: who is signed in, the top line, and which view an address shows. */
 import { get, post, remove } from './api.js';
 import { announce, fill, h } from './dom.js';
+import { sentence } from './format.js';
 import { emptyPage, mark } from './parts.js';
 import { draw, go, listen, otherwise, route } from './router.js';
 import { jobView } from './views/job.js';
@@ -97,8 +98,8 @@ async function start() {
 
 function startWords(code, error) {
     if (error.away)
-        return `${error.message}. Try again in a moment.`;
-    return code ? `${error.message}. A one-time code works once, for ten minutes.` : '';
+        return `${sentence(error.message)} Try again in a moment.`;
+    return code ? `${sentence(error.message)} A one-time code works once, for ten minutes.` : '';
 }
 
 const gate = (view, name) => (context, ...groups) =>

@@ -2,7 +2,7 @@
  * themselves (ranges, units) are the server's: it is asked, and its answers stand beside the fields.
  * The first half is pure, for tests; the second makes elements. */
 import { attribute, h, text } from './dom.js';
-import { bytes, duration, number, title } from './format.js';
+import { bytes, duration, number, sentence, title } from './format.js';
 
 /** The types a schema allows: "integer", ["integer","string"], or an anyOf of them. */
 function types(schema) {
@@ -82,8 +82,6 @@ export function hint(field) {
         parts.push(`${Array.isArray(preset) ? preset.join(', ') : presetWords(field)} if left empty`);
     return parts.join('; ');
 }
-
-const sentence = (words) => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
 function presetWords(field) {
     if (typeof field.preset !== 'number')

@@ -155,6 +155,12 @@ export function title(name) {
     return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** A message without its full stop → a sentence. */
+export function sentence(words) {
+    const text = String(words ?? '');
+    return text && text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+}
+
 /** "1 file", "2 files": the unit's plural is what the API sends. */
 export function count(n, unit) {
     const one = unit.replace(/ies$/, 'y').replace(/(ch|sh|x)es$/, '$1').replace(/s$/, '');

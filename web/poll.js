@@ -2,6 +2,7 @@
  * a banner while the server is away. */
 import { ApiError, call } from './api.js';
 import { fill, h } from './dom.js';
+import { sentence } from './format.js';
 
 const AWAY_FIRST = 1, AWAY_MOST = 30; /* seconds */
 
@@ -127,5 +128,5 @@ const held = (path, seconds) => (seconds ? `${path.includes('?') ? '&' : '?'}wai
 function awayWords(error) {
     if (error.status === 0)
         return 'The server cannot be reached. What you see is what it last said.';
-    return `${error.message}.`.replace(/\.\.$/, '.');
+    return sentence(error.message);
 }

@@ -2,7 +2,7 @@
 import { get, query } from '../api.js';
 import { attribute, fill, h, text } from '../dom.js';
 import { seriesChart } from '../chart.js';
-import { count, number, quantity, title } from '../format.js';
+import { count, number, quantity, sentence, title } from '../format.js';
 import { gaps, rangeOf, zoomed } from '../range.js';
 import { MEASURES, isFinal } from '../words.js';
 
@@ -100,7 +100,7 @@ export function chartPanel({ id, signal, search, failed }) {
             if (error.status === 401)
                 failed(error);
             else
-                text(state, `${error.message}. What is shown is the last that was read.`);
+                text(state, `${sentence(error.message)} What is shown is the last that was read.`);
         } finally {
             if (asking === mine)
                 asking = null;
@@ -145,7 +145,7 @@ export function chartPanel({ id, signal, search, failed }) {
         const part = series.asked.range ? ' in this part' : '';
         return series.thinned
             ? `${number(series.count)} batches${part}, drawn in ${number(series.x.length)} columns: the line is their mean, the band reaches from the least to the most.`
-            : `${number(series.count)} batches${part}, each of them drawn.`;
+            : `${count(series.count, 'batches')}${part}, each of them drawn.`;
     }
 
     function read(index) {

@@ -2,7 +2,7 @@
 import { get, query } from '../api.js';
 import { smallChart } from '../chart.js';
 import { h, text } from '../dom.js';
-import { bytes, percent, quantity, rate } from '../format.js';
+import { bytes, percent, quantity, rate, sentence } from '../format.js';
 import { isFinal } from '../words.js';
 
 const SHARE = { name: 'share', format: (n) => percent(n, 1) };
@@ -55,7 +55,7 @@ export function hostPanel({ id, signal, failed }) {
             if (error.status === 401)
                 failed(error);
             else if (error.name !== 'AbortError')
-                text(state, `${error.message}.`);
+                text(state, sentence(error.message));
         } finally {
             asking = false;
         }

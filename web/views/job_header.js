@@ -1,7 +1,7 @@
 /* The head of a job's page: its state, how far it is, and what can be done with it. */
 import { post } from '../api.js';
 import { announce, attribute, fill, h, text } from '../dom.js';
-import { UNKNOWN, count, duration, number, percent, rate } from '../format.js';
+import { UNKNOWN, count, duration, number, percent, rate, sentence } from '../format.js';
 import { badge, bar, time } from '../parts.js';
 import { STATES, isFinal } from '../words.js';
 
@@ -50,7 +50,7 @@ export function jobHeader({ id, may, again, failed }) {
                     failed(error);
                     return;
                 }
-                text(wrong, `${error.message}.`);
+                text(wrong, sentence(error.message));
                 yes.disabled = false;
             }
         }
@@ -92,6 +92,8 @@ function progressWords(p) {
 }
 
 function waitingWords(job) {
+    if (job.state === 'rebooting')
+        return 'The machine is starting again; the run goes on after that.';
     if (job.state === 'queued')
         return 'Waiting for its target to be free.';
     return job.state === 'cancelling' ? 'Ending what is under way.' : 'Getting ready.';

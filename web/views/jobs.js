@@ -30,7 +30,7 @@ export function jobsView(context) {
         h('div', { class: 'head' }, h('h1', {}, 'Jobs'),
             context.may('run') && h('a', { class: 'button primary', href: '/new' }, 'New job')),
         filterBar(filters, signal, chosen),
-        h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Jobs' }, table), nothing, pages);
+        h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Jobs', hidden: true }, table), nothing, pages);
     const list = poll({
         signal, failed: context.failed,
         address: () => `/jobs${query({ limit: PAGE, ...filters, cursor })}`,

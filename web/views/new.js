@@ -1,7 +1,7 @@
 /* A new job: what, where, how. The form is the schema's; the server judges it while it is filled in. */
 import { get, newKey, post, query } from '../api.js';
 import { announce, fill, h, text } from '../dom.js';
-import { bytes, number, percent, title } from '../format.js';
+import { bytes, number, percent, sentence, title } from '../format.js';
 import { fieldElement, fieldsOf, problemBox, showErrors } from '../form.js';
 import { empty, emptyPage } from '../parts.js';
 import { go } from '../router.js';
@@ -109,7 +109,7 @@ function draw({ main, signal, failed }, workloads, targets, model) {
 
     function show(errors) {
         const left = showErrors([places, ...fields, ...about], errors);
-        fill(trouble, left.map((error) => problemBox(`${error.detail}.`)));
+        fill(trouble, left.map((error) => problemBox(sentence(error.detail))));
     }
 
     function report(error) {
@@ -198,6 +198,8 @@ function targetFacts(target) {
         target.inodes_total > 0
             ? h('li', {}, `${number(target.inodes_available)} inodes free${left(target.inodes_available, target.inodes_total)}`)
             : target.usable && h('li', {}, 'no inode count'),
+        target.reserve > 0 && h('li', {}, `${percent(target.reserve, 1)} of it is left alone`),
+        target.workloads?.length > 0 && h('li', {}, `runs ${target.workloads.join(', ')}`),
         target.busy && h('li', { class: 'busy' }, 'busy now: the job will wait'),
         target.mount_options && h('li', { class: 'options', title: target.mount_options }, target.mount_options));
 }

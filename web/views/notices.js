@@ -1,6 +1,6 @@
 /* What one must know of a job before its figures: a failure, a limit, what is left on the target. */
 import { fill, h, onChange } from '../dom.js';
-import { number } from '../format.js';
+import { number, sentence } from '../format.js';
 import { PROBLEMS, cleanupWords, limitWords } from '../words.js';
 
 export function noticesPanel() {
@@ -20,7 +20,7 @@ function problem({ state, problem: wrong }) {
     return h('div', { class: 'notice bad' },
         h('h2', {}, 'The job failed'),
         PROBLEMS[wrong.code] && h('p', {}, PROBLEMS[wrong.code]),
-        h('p', {}, wrong.message, wrong.field ? [' (', h('code', {}, wrong.field), ')'] : null));
+        h('p', {}, sentence(wrong.message), wrong.field ? [' (', h('code', {}, wrong.field), ')'] : null));
 }
 
 function stuck({ stuck: held }) {
@@ -34,7 +34,7 @@ function limits({ limits: met }) {
     return met.map((limit) => h('div', { class: 'notice result' },
         h('h2', {}, `Limit found while ${phaseVerb(limit.phase)}`),
         h('p', {}, limitWords(limit, limit.unit)),
-        limit.detail && h('p', { class: 'doc' }, limit.detail)));
+        limit.detail && h('p', { class: 'doc' }, sentence(limit.detail))));
 }
 
 const VERBS = { create: 'creating', list: 'listing', stat: 'asking for attributes', remove: 'removing', write: 'writing', read: 'reading' };

@@ -1,6 +1,7 @@
 /* Sign in: a token, or a one-time code, for a session cookie that scripts cannot read. */
 import { post } from '../api.js';
 import { fill, h } from '../dom.js';
+import { sentence } from '../format.js';
 import { mark } from '../parts.js';
 
 /** @param done ({name, role}) => void */
@@ -18,7 +19,7 @@ export function signInView({ main, words, done }) {
         try {
             done(await post('/session', secret.startsWith('plm_') ? { token: secret } : { code: secret }));
         } catch (error) {
-            fill(wrong, error.status === 401 ? 'That token or code is not valid here, or no longer.' : `${error.message}.`);
+            fill(wrong, error.status === 401 ? 'That token or code is not valid here, or no longer.' : sentence(error.message));
             input.setAttribute('aria-invalid', 'true');
             input.select();
         } finally {
