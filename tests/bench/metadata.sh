@@ -1,0 +1,159 @@
+# shellcheck shell=bash disable=SC2154
+# create, create-2, list, stat, remove and null: the runner by hand, the raw loop, and peers; sourced by
+# run.sh. Every tool works in a fresh directory of the same filesystem: over files that are there already
+# some report nearly twice the rate.
+
+# --- filesystems of our own ---
+images_here=""
+place_images() {
+    [ -z "$images_here" ] || return 0
+    local room
+    room=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1 || true)
+    if [ -z "$images" ]; then
+        images=$work
+        [ "${room:-0}" -gt $((10 * 1024 * 1024)) ] && images=/dev/shm
+    fi
+    images_here=$(mktemp -d "$images/plimsoll-bench.XXXXXX")
+}
+mount_fresh() { # mount_fresh KIND DIR
+    local image=$images_here/$1.img
+    mkdir -p "$2"
+    if [ "$1" = tmpfs ]; then
+        mount -t tmpfs -o size=4g,nr_inodes=0 plimsoll-bench "$2"
+    else
+        rm -f "$image"
+        truncate -s 6G "$image"
+        case $1 in
+        # Its tables made at once: lazily, a kernel thread would write them beside the first rounds.
+        ext4) mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 -N $((files * 3 + 100000)) "$image" ;;
+        xfs) mkfs.xfs -q -f "$image" ;;
+        btrfs) mkfs.btrfs -q -f "$image" >/dev/null 2>&1 ;;
+        esac
+        mount -o loop "$image" "$2"
+    fi
+    mounts+=("$2")
+}
+unmount() {
+    umount "$1"
+    local kept=() mount
+    for mount in "${mounts[@]}"; do [ "$mount" = "$1" ] || kept+=("$mount"); done
+    mounts=(${kept[@]+"${kept[@]}"})
+    rm -f "$images_here"/*.img
+}
+
+# --- tools; each prints lines `PHASE OPS CPU_NS_PER_OP OPS_PER_SECOND` ---
+run_raw() { # run_raw DIR THREADS LAYOUT OPERATIONS
+    "$bin/raw_metadata" "$1" files="$files" threads="$2" layout="$3" operations="$4"
+}
+run_plimsoll() {
+    rm -f "$work/journal.ndjson"
+    "$bin/plimsoll-runner" run create-scaling --on "$1" --reserve 1% --json --journal "$work/journal.ndjson" \
+        files="$files" batch=100 threads="$2" layout="$3" operations="$4" 2>"$work/plimsoll.err" |
+        jq -er '.phases[] | "\(.name) \(.ops) \(.cpu_seconds / .ops * 1e9) \(.rate)"'
+}
+peer_fs_mark() { fs_mark -d "$1" -n "$2" -s 0 -S 0 -k -L 1 -t 1 -l "$work/fs_mark.log"; }
+peer_smallfile() {
+    "$smallfile" --operation create --threads 1 --files "$2" --file-size 0 --files-per-dir "$2" --top "$1"
+}
+peer_fio() { # its default choice of the next file is quadratic
+    fio --name=create --directory="$1" --ioengine=filecreate --nrfiles="$2" --filesize=4k --openfiles=1 \
+        --file_service_type=sequential --thread
+}
+peer_mdtest() { mdtest -a POSIX -C -F -n "$2" -d "$1"; }
+peer_elbencho() { elbencho -w -d -t 1 -n 1 -N "$2" -s 0 "$1"; }
+smallfile=$(command -v smallfile_cli.py || command -v smallfile || true)
+peers_installed() {
+    local peer
+    for peer in mdtest elbencho fs_mark fio; do command -v "$peer" >/dev/null && echo "$peer"; done
+    [ -z "$smallfile" ] || echo smallfile
+}
+# The CPU and wall seconds of a whole peer.
+cost_of_peer() { # cost_of_peer PEER DIR FILES
+    local TIMEFORMAT='%U %S %R'
+    local ok=yes
+    mkdir "$2"
+    { time "peer_$1" "$2" "$3" >"$work/peer.log" 2>&1 || ok=no; } 2>"$work/peer.time"
+    rm -rf "$2"
+    [ $ok = yes ] || return 1
+    awk '{ print $1 + $2, $3 }' "$work/peer.time"
+}
+run_peer() { # run_peer PEER DIR: less what the same command takes for one file
+    local cpu wall start_cpu start_wall
+    read -r start_cpu start_wall < <(cost_of_peer "$1" "$2/peer" 1) || return 1
+    read -r cpu wall < <(cost_of_peer "$1" "$2/peer" "$files") || return 1
+    awk -v f="$files" -v c="$cpu" -v w="$wall" -v sc="$start_cpu" -v sw="$start_wall" \
+        'BEGIN { printf "create %d %.2f %.1f\n", f, (c - sc) / f * 1e9, f / (w - sw > 0 ? w - sw : w) }'
+}
+
+# --- rounds ---
+# One filesystem, one number of lanes, one layout: the tools in turn, each round beginning with another.
+rounds_on() { # rounds_on KIND THREADS LAYOUT OPERATIONS BENCHES SUFFIX TOOL...
+    local kind=$1 threads=$2 layout=$3 operations=$4 benches=$5 suffix=$6
+    shift 6
+    local tools=("$@") failed=" " round i tool name cpu rate dir=$work/$kind
+    mount_fresh "$kind" "$dir"
+    run_raw "$dir" "$threads" "$layout" "$operations" >"$work/out" # to warm caches and tables; not counted
+    for ((round = 1; round <= rounds; round++)); do
+        say "$kind$suffix: round $round of $rounds"
+        for ((i = 0; i < ${#tools[@]}; i++)); do
+            tool=${tools[$(((i + round - 1) % ${#tools[@]}))]}
+            [[ $failed != *" $tool "* ]] || continue
+            sync -f "$dir"
+            case $tool in
+            raw | plimsoll) "run_$tool" "$dir" "$threads" "$layout" "$operations" >"$work/out" ||
+                { say "$tool failed on $kind:"; tail -n 5 "$work/plimsoll.err" >&2; exit 1; } ;;
+            *) run_peer "$tool" "$dir" >"$work/out" || {
+                say "$tool failed on $kind and is left out from here on:"; tail -n 5 "$work/peer.log" >&2
+                failed+="$tool "
+                continue; } ;;
+            esac
+            while read -r name _ cpu rate; do
+                case " $benches " in *" $name "*) ;; *) continue ;; esac
+                record "$name$([ "$threads" = 1 ] || echo "-$threads")" "$name-$kind$suffix" "$tool" $round "$cpu" "ns/op CPU" "$rate"
+            done <"$work/out"
+        done
+    done
+    unmount "$dir"
+}
+
+bench_metadata() {
+    [ "$(id -u)" = 0 ] || fail "needs root, to mount filesystems of its own"
+    local kind name peers=() operations=create benches=
+    place_images
+    say "files $files, rounds $rounds, images in $images_here"
+    for name in create list stat remove; do
+        asked "$name" || continue
+        benches+=" $name"
+        [ "$name" = create ] || operations+=,$name
+    done
+    ! asked create || mapfile -t peers < <(peers_installed)
+    for kind in ${on//,/ }; do
+        if [ -n "$benches" ]; then
+            rounds_on "$kind" 1 shared "$operations" "$benches" "" raw plimsoll ${peers[@]+"${peers[@]}"}
+        fi
+        if asked create-2; then
+            rounds_on "$kind" 2 shared create create -2 raw plimsoll
+            rounds_on "$kind" 2 private create create -2-private raw plimsoll
+        fi
+    done
+}
+
+# Two million files on a target whose operations return at once: all that is left is our own cost, which
+# must not depend on how many files there are. The first and the last tenth of the samples are compared;
+# so a value is a whole run, and the rounds show the noise.
+bench_null() {
+    local round first last journal=$work/null.ndjson null_files=2000000
+    for ((round = 1; round <= rounds; round++)); do
+        say "null: round $round of $rounds"
+        rm -f "$journal"
+        "$bin/plimsoll-runner" run create-scaling --null --json --journal "$journal" files=$null_files \
+            batch=100 operations=create >"$work/out" 2>"$work/plimsoll.err" ||
+            { say "the runner failed on the null target:"; tail -n 5 "$work/plimsoll.err" >&2; exit 1; }
+        read -r first last < <(jq -rn '
+            def cost: (map(.[0]) | add) / (map(.[1]) | add);
+            [inputs | select(.record == "samples" and .phase == "create") | [.cpu, .ops] | transpose[]]
+            | (length / 10 | floor) as $tenth | "\(.[:$tenth] | cost) \(.[-$tenth:] | cost)"' "$journal")
+        record null null first-tenth $round "$first" "ns/op CPU"
+        record null null plimsoll $round "$last" "ns/op CPU"
+    done
+}

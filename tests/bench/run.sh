@@ -1,0 +1,93 @@
+#!/bin/bash
+# Benches: ours, the limit, and each peer that is installed, in turn, in one run.
+#
+#     tests/bench/run.sh [NAME...] [--csv] [--rounds N] [--files N] [--on FS,...] [--images DIR]
+#
+# NAME   create create-2 list stat remove null ingest series api startup overhead; all of them by default
+# --csv      lines `bench,case,tool,value,unit,ratio_to_raw` instead of the table for people
+# --rounds   paired rounds (11); every tool runs once in each, the order turns
+# --files    files in a metadata round (200000)
+# --on       filesystems: tmpfs,ext4,xfs,btrfs by default
+# --images   where the loop images lie: /dev/shm if there is room, so that no disk takes part
+#
+# The figure of a metadata tool is CPU time per operation: user and system, of all threads, during the
+# phase for ours and the raw loop, of the whole process for a peer. On a shared machine it stays put
+# where wall-clock rates swing. Ratios are taken within a round; the median of them is judged, and its
+# lower 95 % bound, which is the order statistic that the binomial distribution gives.
+# Everything is made in a folder of its own, unmounted and removed at the end. Needs root for mounts.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=${PLIMSOLL_BUILD:-$root/build/release}
+csv=no rounds=11 files=200000 on=tmpfs,ext4,xfs,btrfs images="" names=()
+
+usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "run.sh: $*"; exit 2; }
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --csv) csv=yes ;;
+    --rounds | --files | --on | --images)
+        [ $# -gt 1 ] || fail "$1 wants a value"
+        declare "${1#--}=$2"
+        shift ;;
+    -h | --help) usage; exit 0 ;;
+    create | create-2 | list | stat | remove | null | ingest | series | api | startup | overhead) names+=("$1") ;;
+    *) fail "unknown argument $1; see --help" ;;
+    esac
+    shift
+done
+[[ $rounds =~ ^[1-9][0-9]*$ ]] || fail "--rounds $rounds: a number above 0 is wanted"
+[[ $files =~ ^[1-9][0-9]*$ ]] || fail "--files $files: a number above 0 is wanted"
+for kind in ${on//,/ }; do
+    case $kind in tmpfs | ext4 | xfs | btrfs) ;; *) fail "--on $kind: one of tmpfs, ext4, xfs, btrfs" ;; esac
+done
+[ ${#names[@]} -gt 0 ] || names=(create create-2 list stat remove null ingest series api startup overhead)
+
+asked() { # asked NAME...: is one of these benches to be run?
+    local name wanted
+    for name in "${names[@]}"; do for wanted in "$@"; do [ "$name" = "$wanted" ] && return 0; done; done
+    return 1
+}
+record() { # record BENCH CASE TOOL ROUND VALUE UNIT [OPS_PER_SECOND]
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "$5" "$6" "${7:-}" >>"$work/results"
+}
+
+# --- a place of our own, which goes away whatever happens ---
+work=$(mktemp -d "${TMPDIR:-/tmp}/plimsoll-bench.XXXXXX")
+chmod 755 "$work"
+mounts=() pids=()
+tidy() {
+    local pid mount
+    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true; done
+    for mount in "${mounts[@]}"; do umount "$mount" || say "run.sh: $mount stays mounted"; done
+    rm -rf --one-file-system "$work" ${images_here:+"$images_here"}
+}
+trap tidy EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+: >"$work/results"
+
+# --- what is measured ---
+if [ -z "${PLIMSOLL_BUILD:-}" ]; then
+    say "building the release preset"
+    { [ -f "$build/build.ninja" ] || cmake -S "$root" --preset release
+      cmake --build "$build"; } >"$work/build.log" 2>&1 || { tail -n 40 "$work/build.log" >&2; exit 1; }
+fi
+bin=$build/bin
+load=$(cut -d' ' -f1 /proc/loadavg)
+if awk -v l="$load" 'BEGIN { exit !(l > 0.5) }'; then
+    say "the machine is not quiet (load average $load): CPU figures of paired rounds hold up, wall-clock"
+    say "rates do not. Stop what else runs here, or take more rounds, before a figure is quoted."
+fi
+
+source "$here/metadata.sh"
+source "$here/service.sh"
+if asked create create-2 list stat remove; then bench_metadata; fi
+if asked null; then bench_null; fi
+if asked ingest series; then bench_store; fi
+if asked api startup overhead; then bench_service; fi
+
+awk -v csv=$csv -v marks="$here/marks" -f "$here/report.awk" "$work/results"

@@ -1,0 +1,2 @@
+bench_store() { :; }
+bench_service() { :; }
