@@ -40,11 +40,10 @@ static int load(const char *path, json_t **ret, struct problem *why)
     return 0;
 }
 
-int spec_read(const char *path, struct spec *ret, struct problem *why)
+static int bind(const json_t *json, struct spec *ret, struct problem *why)
 {
-    scoped_json json_t *json = NULL;
     struct spec spec = { 0 };
-    if (load(path, &json, why) < 0 || fields_bind(spec_fields, json, "", &spec, why) < 0)
+    if (fields_bind(spec_fields, json, "", &spec, why) < 0)
         return -1;
     if (spec.nonce[strspn(spec.nonce, "0123456789abcdef")]) {
         spec_done(&spec);
@@ -52,6 +51,30 @@ int spec_read(const char *path, struct spec *ret, struct problem *why)
     }
     *ret = spec;
     return 0;
+}
+
+int spec_of_job(job_id job, const char *nonce, const char *workload, const char *target,
+                const char *params, struct spec *ret, struct problem *why)
+{
+    json_error_t error;
+    scoped_json json_t *bound = json_loads(params, JSON_REJECT_DUPLICATES, &error);
+    if (!bound)
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "the parameters of job %lld: %s",
+                           (long long)job, error.text);
+    scoped_json json_t *json =
+        json_pack("{s:I, s:s, s:s, s:s, s:O}", "job", (json_int_t)job, "nonce", nonce, "workload",
+                  workload, "target", target, "params", bound);
+    if (!json)
+        return problem_memory(why);
+    return bind(json, ret, why);
+}
+
+int spec_read(const char *path, struct spec *ret, struct problem *why)
+{
+    scoped_json json_t *json = NULL;
+    if (load(path, &json, why) < 0)
+        return -1;
+    return bind(json, ret, why);
 }
 
 static int write_file(int folder, const char *name, const char *bytes, size_t n,

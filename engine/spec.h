@@ -16,6 +16,9 @@ struct spec {
 
 extern const struct field spec_fields[];
 
+/* From what the database holds; `params` is the text of a JSON object. */
+must_check int spec_of_job(job_id job, const char *nonce, const char *workload, const char *target,
+                           const char *params, struct spec *ret, struct problem *why);
 must_check int spec_read(const char *path, struct spec *ret, struct problem *why);
 /* Written beside, fsynced, renamed into place. */
 must_check int spec_write(const char *path, const struct spec *spec, struct problem *why);

@@ -144,8 +144,6 @@ int store_open(const char *conninfo, unsigned connections, struct store **ret, s
     store->connections_n = n;
     for (unsigned i = 0; i < n; i++)
         store->connections[i].store = store;
-    if (store_ping(store, why) < 0)
-        return -1;
     *ret = steal(&store);
     return 0;
 }

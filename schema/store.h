@@ -6,6 +6,7 @@
 
 struct store; /* a pool of connections; any thread may call, and waits for one with a deadline */
 
+/* Connects when a connection is first needed: the server may come later, or again. */
 must_check int store_open(const char *conninfo, unsigned connections, struct store **ret,
                           struct problem *why);
 struct store *store_close(struct store *store);
