@@ -1,0 +1,57 @@
+#include "service/recovery.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine/base/attr.h"
+
+static const struct {
+    const char *story;
+    struct remains remains;
+    enum next_step next;
+} cases[] = {
+    { "claimed, and the daemon died before it started a runner", { .starts = 0 }, NEXT_START },
+    { "the first runner left no journal", { .starts = 1 }, NEXT_START },
+    { "the second did neither", { .starts = 2 }, NEXT_INTERRUPTED },
+    { "cancelled before its runner came to a journal", { .cancelling = true }, NEXT_CANCELLED },
+    { "killed while it measured", { .journal = true, .starts = 1 }, NEXT_INTERRUPTED },
+    { "found dead after a restart", { .journal = true }, NEXT_INTERRUPTED },
+    { "killed because it was cancelled", { .journal = true, .cancelling = true }, NEXT_CANCELLED },
+    { "ended, but killed while it cleaned",
+      { .journal = true, .ended = true, .cleanup = CLEANUP_RUNNING },
+      NEXT_CLEAN },
+    { "failed, and nothing has been cleaned yet",
+      { .journal = true, .ended = true, .cleanup = CLEANUP_PENDING },
+      NEXT_CLEAN },
+    { "its clean-up died twice",
+      { .journal = true, .ended = true, .cleanup = CLEANUP_RUNNING, .cleans = 2 },
+      NEXT_CLEAN },
+    { "its clean-up died three times",
+      { .journal = true, .ended = true, .cleanup = CLEANUP_RUNNING, .cleans = 3 },
+      NEXT_BLOCKED },
+    { "all done", { .journal = true, .ended = true, .cleanup = CLEANUP_DONE }, NEXT_CLOSE },
+    { "something foreign is in the way",
+      { .journal = true, .ended = true, .cleanup = CLEANUP_BLOCKED },
+      NEXT_CLOSE },
+    { "refused before it made anything", { .journal = true, .ended = true }, NEXT_CLOSE },
+};
+
+static void knows_what_follows_from_what_is_left(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        enum next_step next = recovery_next(&cases[i].remains);
+        if (next != cases[i].next)
+            fail_msg("%s: step %d, expected %d", cases[i].story, (int)next, (int)cases[i].next);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(knows_what_follows_from_what_is_left) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
