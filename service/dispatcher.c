@@ -1,0 +1,326 @@
+#include "service/dispatcher.h"
+
+#include "engine/base/log.h"
+#include "engine/base/text.h"
+#include "service/lock.h"
+#include "service/outage.h"
+
+#define LOOK_EVERY (5 * NSEC_PER_SEC) /* hints can be lost; this is what is relied upon */
+#define GAP_FIRST  (100 * NSEC_PER_MSEC)
+#define GAP_MOST   (5 * NSEC_PER_SEC)
+
+struct dispatcher {
+    struct dispatcher_settings settings;
+    pthread_t thread;
+    bool started;           /* its owner's */
+    bool migrated, adopted; /* the thread's */
+    struct outage outage;   /* the thread's */
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake;    /* CLOCK_MONOTONIC */
+    bool nudged, stop;      /* lock */
+    struct problem problem; /* lock: why jobs are not taken; code 0: they are */
+};
+
+/* ---- the open jobs ---- */
+
+struct open_job {
+    job_id id;
+    int state, cleanup;
+    char *target;
+};
+struct open_jobs {
+    size_t n, room;
+    struct open_job *at;
+};
+
+static void open_jobs_done(struct open_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n; i++)
+        free(jobs->at[i].target);
+    free(jobs->at);
+}
+
+static int note_open(void *arg, const struct job *job, struct problem *why)
+{
+    struct open_jobs *jobs = arg;
+    if (jobs->n == jobs->room) {
+        size_t room = jobs->room ? 2 * jobs->room : 16;
+        struct open_job *at = realloc(jobs->at, room * sizeof *at);
+        if (!at)
+            return problem_memory(why);
+        jobs->at = at;
+        jobs->room = room;
+    }
+    char *target = strdup(job->target);
+    if (!target)
+        return problem_memory(why);
+    jobs->at[jobs->n++] = (struct open_job){ job->id, job->state, job->cleanup, target };
+    return 0;
+}
+
+static bool is_under_way(const struct open_job *job)
+{
+    if (job->state == JOB_QUEUED)
+        return false;
+    return !job_state_final(job->state) || job->cleanup == CLEANUP_PENDING ||
+           job->cleanup == CLEANUP_RUNNING;
+}
+
+/* ---- adopting ---- */
+
+/* The list may be older than the end of a job that was followed until now: the row is read again, after
+ * it is known that nobody follows it. */
+static int adopt(struct dispatcher *dispatcher, const struct open_job *open, struct problem *why)
+{
+    const struct dispatcher_settings *settings = &dispatcher->settings;
+    scoped(job_done) struct job job = { 0 };
+    if (store_job_get(settings->store, open->id, &job, why) < 0)
+        return -1;
+    struct open_job now = { .state = job.state, .cleanup = job.cleanup };
+    bool retry = job.cleanup == CLEANUP_BLOCKED && !dispatcher->adopted;
+    if (!is_under_way(&now) && !retry)
+        return 0;
+    if (retry && store_job_cleanup(settings->store, job.id, CLEANUP_PENDING, why) < 0)
+        return -1;
+    log_job(LOG_NOTICE, job.id, "found %s%s", job_states[job.state],
+            job_state_final(job.state) ? ", its clean-up not done" : "");
+    return ingester_follow(settings->ingester, &job, PROCESS_NONE, why);
+}
+
+static int look_after(struct dispatcher *dispatcher, const struct open_jobs *jobs,
+                      struct problem *why)
+{
+    struct ingester *ingester = dispatcher->settings.ingester;
+    for (size_t i = 0; i < jobs->n; i++) {
+        const struct open_job *job = &jobs->at[i];
+        if (job->state == JOB_QUEUED)
+            continue;
+        if (!ingester_follows(ingester, job->id) && adopt(dispatcher, job, why) < 0)
+            return -1;
+        if (job->state == JOB_CANCELLING)
+            ingester_cancel(ingester, job->id);
+    }
+    return 0;
+}
+
+/* ---- claiming ---- */
+
+/* Whether a job under way works on the same device, through another target. */
+static bool device_busy(struct prober *prober, const struct targets *targets,
+                        const struct target *target, const struct target_facts *facts,
+                        const struct open_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n; i++) {
+        const struct open_job *job = &jobs->at[i];
+        struct target_facts other;
+        if (!is_under_way(job) || strcmp(job->target, target->name) == 0)
+            continue;
+        const struct target *beside = targets_find(targets, job->target);
+        if (target->concurrent && (!beside || beside->concurrent))
+            continue;
+        if (prober_facts(prober, job->target, &other) && other.device == facts->device)
+            return true;
+    }
+    return false;
+}
+
+/* Comma-separated: the targets that a job may be claimed for. One whose filesystem has not answered is
+ * left alone; one that answers but cannot be used is claimed, so that its job fails with the reason. */
+static char *free_targets(struct dispatcher *dispatcher, const struct open_jobs *jobs)
+{
+    struct prober *prober = dispatcher->settings.prober;
+    const struct targets *targets = prober_hold(prober);
+    struct text text = { 0 };
+    for (size_t i = 0; i < targets->n; i++) {
+        const struct target *target = &targets->at[i];
+        struct target_facts facts;
+        if (prober_facts(prober, target->name, &facts) &&
+            !device_busy(prober, targets, target, &facts, jobs))
+            text_addf(&text, "%s%s", text.n ? "," : "", target->name);
+    }
+    prober_release(prober, targets);
+    return text_take(&text);
+}
+
+/* What cannot be started has failed: nothing of it exists on the target. */
+static int refuse(struct dispatcher *dispatcher, job_id id, const struct problem *problem,
+                  struct problem *why)
+{
+    log_job(LOG_ERROR, id, "cannot start it: %s", problem->message);
+    return store_job_finish(dispatcher->settings.store, id, JOB_FAILED, CLEANUP_NONE, problem, why);
+}
+
+/* 1: a job was claimed; 0: there is none. */
+static int claim(struct dispatcher *dispatcher, const struct open_jobs *jobs, struct problem *why)
+{
+    const struct dispatcher_settings *settings = &dispatcher->settings;
+    scoped_free char *targets = free_targets(dispatcher, jobs);
+    if (!targets)
+        return problem_memory(why);
+    if (!*targets)
+        return 0;
+    scoped(job_done) struct job job = { 0 };
+    int claimed = store_job_claim(settings->store, settings->host, targets, &job, why);
+    if (claimed <= 0)
+        return claimed;
+    job_id id = job.id;
+    struct problem problem = { 0 };
+    struct process process = PROCESS_NONE;
+    if (launcher_start(settings->launcher, &job, LAUNCH_RUN, &process, &problem) < 0) {
+        if (refuse(dispatcher, id, &problem, why) < 0)
+            return -1;
+    } else {
+        log_job(LOG_INFO, id, "%s on %s: runner %d", job.workload, job.target, (int)process.pid);
+        if (ingester_follow(settings->ingester, &job, process, why) < 0)
+            return -1;
+    }
+    settings->changed(settings->arg, id);
+    return 1;
+}
+
+/* ---- the thread ---- */
+
+static bool is_stopped(struct dispatcher *dispatcher)
+{
+    scoped_lock(&dispatcher->lock);
+    return dispatcher->stop;
+}
+
+static int list_open(struct dispatcher *dispatcher, struct open_jobs *jobs, struct problem *why)
+{
+    return store_job_open(dispatcher->settings.store, dispatcher->settings.host, note_open, jobs,
+                          why);
+}
+
+static int prepare_store(struct dispatcher *dispatcher, struct problem *why)
+{
+    const struct dispatcher_settings *settings = &dispatcher->settings;
+    if (dispatcher->migrated)
+        return 0;
+    if (store_migrate(settings->store, why) < 0 ||
+        store_watch(settings->store, settings->watched, settings->arg, why) < 0)
+        return -1;
+    dispatcher->migrated = true;
+    return 0;
+}
+
+static int pass(struct dispatcher *dispatcher, struct problem *why)
+{
+    if (prepare_store(dispatcher, why) < 0)
+        return -1;
+    for (int claimed = 1; claimed > 0 && !is_stopped(dispatcher);) {
+        scoped(open_jobs_done) struct open_jobs jobs = { 0 };
+        if (list_open(dispatcher, &jobs, why) < 0 || look_after(dispatcher, &jobs, why) < 0)
+            return -1;
+        if (!dispatcher->adopted) {
+            dispatcher->adopted = true;
+            dispatcher->settings.ready(dispatcher->settings.arg);
+        }
+        if ((claimed = claim(dispatcher, &jobs, why)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Until `deadline`, a nudge or the end; false: the end. */
+static bool rest(struct dispatcher *dispatcher, nsec deadline, const struct problem *why)
+{
+    scoped_lock(&dispatcher->lock);
+    dispatcher->problem = *why;
+    while (!dispatcher->stop && !dispatcher->nudged)
+        if (!cond_wait_until(&dispatcher->wake, &dispatcher->lock, deadline))
+            break;
+    dispatcher->nudged = false;
+    return !dispatcher->stop;
+}
+
+static void *work(void *arg)
+{
+    struct dispatcher *dispatcher = arg;
+    const struct dispatcher_settings *settings = &dispatcher->settings;
+    nsec gap = GAP_FIRST;
+    for (bool on = true; on;) {
+        struct problem why = { 0 };
+        if (pass(dispatcher, &why) == 0) {
+            outage_end(&dispatcher->outage, "the queue", 0);
+            gap = GAP_FIRST;
+            on = rest(dispatcher, clock_monotonic() + LOOK_EVERY, &why);
+            continue;
+        }
+        if (!dispatcher->migrated && why.code != PROBLEM_STORE_FAILED) {
+            settings->refused(settings->arg, &why);
+            break;
+        }
+        if (!dispatcher->adopted)
+            settings->waiting(settings->arg, &why);
+        else
+            outage_begin(&dispatcher->outage, "the queue", 0, &why);
+        on = rest(dispatcher, clock_monotonic() + gap, &why);
+        gap = gap * 2 < GAP_MOST ? gap * 2 : GAP_MOST;
+    }
+    return NULL;
+}
+
+int dispatcher_new(const struct dispatcher_settings *settings, struct dispatcher **ret,
+                   struct problem *why)
+{
+    struct dispatcher *dispatcher = calloc(1, sizeof *dispatcher);
+    if (!dispatcher)
+        return problem_memory(why);
+    dispatcher->settings = *settings;
+    pthread_mutex_init(&dispatcher->lock, NULL);
+    cond_init(&dispatcher->wake);
+    problem_set(&dispatcher->problem, PROBLEM_STORE_FAILED, "the daemon is starting");
+    *ret = dispatcher;
+    return 0;
+}
+
+int dispatcher_start(struct dispatcher *dispatcher, struct problem *why)
+{
+    int error = pthread_create(&dispatcher->thread, NULL, work, dispatcher);
+    if (error)
+        return problem_errno(why, error, "cannot start the dispatcher");
+    dispatcher->started = true;
+    return 0;
+}
+
+void dispatcher_nudge(struct dispatcher *dispatcher)
+{
+    scoped_lock(&dispatcher->lock);
+    dispatcher->nudged = true;
+    pthread_cond_signal(&dispatcher->wake);
+}
+
+int dispatcher_ready(struct dispatcher *dispatcher, struct problem *why)
+{
+    scoped_lock(&dispatcher->lock);
+    if (!dispatcher->problem.code)
+        return 0;
+    return problem_set(why, dispatcher->problem.code, "%s", dispatcher->problem.message);
+}
+
+void dispatcher_stop(struct dispatcher *dispatcher)
+{
+    if (!dispatcher || !dispatcher->started)
+        return;
+    {
+        scoped_lock(&dispatcher->lock);
+        dispatcher->stop = true;
+        problem_set(&dispatcher->problem, PROBLEM_OVERLOADED, "the daemon is stopping");
+        pthread_cond_signal(&dispatcher->wake);
+    }
+    pthread_join(dispatcher->thread, NULL);
+    dispatcher->started = false;
+}
+
+struct dispatcher *dispatcher_free(struct dispatcher *dispatcher)
+{
+    if (!dispatcher)
+        return NULL;
+    dispatcher_stop(dispatcher);
+    pthread_cond_destroy(&dispatcher->wake);
+    pthread_mutex_destroy(&dispatcher->lock);
+    free(dispatcher);
+    return NULL;
+}
