@@ -106,6 +106,18 @@ test('btrfs counts no inodes: no inode floor, but one for space', { skip }, asyn
     assert.deepEqual(leftOn(filesystem.path), []);
 });
 
+test('a quota that is used up is told as one, with space left on the filesystem', { skip }, async (t) => {
+    const { filesystem, client } = await start(t, 'btrfs', { megabytes: 512 });
+    execFileSync('btrfs', ['quota', 'enable', filesystem.path]);
+    execFileSync('btrfs', ['qgroup', 'limit', '20M', '0/5', filesystem.path]);
+    const { job, least } = await watched(client, filesystem, create('small', { files: 100_000, file_bytes: '64KiB' }));
+    assertWentOn(job);
+    assert.deepEqual([job.phases[0].limited_by.reason, job.phases[0].limited_by.errno], ['quota', 122]);
+    assert.ok(job.phases[0].bytes <= 20 << 20, `${job.phases[0].bytes} bytes`);
+    assert.ok(least.space > 100 << 20, `${least.space} bytes were free all the while`);
+    assert.deepEqual(leftOn(filesystem.path), []);
+});
+
 test('tmpfs with a limit of inodes', { skip }, async (t) => {
     const { filesystem, client } = await start(t, 'tmpfs', { megabytes: 64, mount: ['nr_inodes=3000'] });
     const { job, least } = await watched(client, filesystem, create('small', { files: 100_000, threads: 2, layout: 'private' }));
