@@ -87,7 +87,7 @@ must_check int store_job_finish(struct store *store, job_id id, enum job_state o
 must_check int store_job_cleanup(struct store *store, job_id id, enum cleanup_state state,
                                  struct problem *why);
 must_check int store_job_stuck(struct store *store, job_id id, bool stuck, struct problem *why);
-/* Every job of this host that is not final or whose clean-up is pending or running. */
+/* Every job of this host that is not final or whose clean-up is pending, running or blocked. */
 must_check int store_job_open(struct store *store, const char *host, job_fn *each, void *arg,
                               struct problem *why);
 

@@ -91,7 +91,7 @@ COMMENT ON TABLE job IS 'Requests to run a workload on a target; a queued row is
 COMMENT ON COLUMN job.host IS 'Whose target it is; only that host''s daemon claims the job';
 COMMENT ON COLUMN job.nonce IS 'Makes the name of the job''s folder on the target unguessable';
 COMMENT ON COLUMN job.state IS 'A final state (succeeded, failed, cancelled) never changes again';
-COMMENT ON COLUMN job.cleanup IS 'Goes on beside a final state; pending and running keep the target busy';
+COMMENT ON COLUMN job.cleanup IS 'Goes on beside a final state; until it is done the target is busy';
 COMMENT ON COLUMN job.stuck IS 'The kernel holds a lane, so that the job cannot be cancelled yet';
 COMMENT ON COLUMN job.revision IS 'Rises with every change of the row (trigger job_change)';
 COMMENT ON COLUMN job.environment IS 'Software and hardware as found when the first run began';
@@ -103,7 +103,8 @@ COMMENT ON COLUMN job.journal_offset IS 'Where in the journal to go on reading; 
 
 -- One job at a time per target, held even against several claimers at once.
 CREATE UNIQUE INDEX job_one_per_target ON job (host, target)
-    WHERE state IN ('running', 'cancelling', 'rebooting') OR cleanup IN ('pending', 'running');
+    WHERE state IN ('running', 'cancelling', 'rebooting')
+       OR cleanup IN ('pending', 'running', 'blocked');
 CREATE INDEX job_queue ON job (host, priority DESC, id) WHERE state = 'queued';
 CREATE INDEX job_labels ON job USING gin (labels jsonb_path_ops);
 CREATE INDEX job_target ON job (target, id);

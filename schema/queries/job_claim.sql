@@ -11,7 +11,7 @@ UPDATE job
                                  WHERE busy.host = next.host
                                    AND busy.target = next.target
                                    AND (busy.state IN ('running', 'cancelling', 'rebooting')
-                                        OR busy.cleanup IN ('pending', 'running')))
+                                        OR busy.cleanup IN ('pending', 'running', 'blocked')))
               ORDER BY priority DESC, id
               LIMIT 1
                 FOR UPDATE SKIP LOCKED)

@@ -5,5 +5,6 @@ SELECT job.id, workload, target, host, nonce, state, cleanup, stuck, params::tex
        foreign_entries::text, boot_id, pid, pid_start, journal_offset
   FROM job
  WHERE host = $1
-   AND (state IN ('queued', 'running', 'cancelling', 'rebooting') OR cleanup IN ('pending', 'running'))
+   AND (state IN ('queued', 'running', 'cancelling', 'rebooting')
+        OR cleanup IN ('pending', 'running', 'blocked'))
  ORDER BY id
