@@ -84,12 +84,13 @@ export class Client {
         }, { seconds, every: 20 });
     }
 
-    /* Every sample of the job as objects of numbers (phase and unit as text), from the CSV. */
+    /* Every sample of the job as objects of numbers (phase as text), from the CSV, whose columns of
+     * nanoseconds are named here as in the journal. */
     async samples(id, phase) {
         const query = phase ? `?phase=${phase}&format=csv` : '?format=csv';
         const { text } = await this.expect(200, 'GET', `/api/v1/jobs/${id}/series${query}`);
         const [head, ...lines] = text.trimEnd().split(/\r?\n/);
-        const names = head.split(',');
+        const names = head.split(',').map((name) => name.replace(/_ns$/, ''));
         return lines.map((line) => {
             const row = {};
             line.split(',').forEach((value, i) => {
