@@ -1,0 +1,71 @@
+/* One request as the handlers see it: decoded, bound by tables, and who asks. */
+#pragma once
+#include "api/route.h"
+
+enum {
+    PATH_PARTS = 10,
+    QUERY_MOST = 32,
+    TARGET_MOST = 8192, /* bytes of path and query, as sent */
+    JSON_DEPTH = 16,    /* no body here nests deeper than 4 */
+};
+
+struct request {
+    /* As it came. */
+    enum method method;
+    char *target; /* path and query as sent */
+    const char *(*header)(void *wire, const char *name);
+    void *wire;
+    char *body;
+    size_t body_n;
+    bool body_too_large;
+    void (*client)(void *wire, char *text, size_t size); /* its address; "unix" */
+    bool secure;                                         /* over TLS */
+    nsec began;                                          /* monotonic */
+    char id[20]; /* request_id; made when a problem is told */
+
+    /* Decoded by request_parse. */
+    char *buffer; /* what parts and params point into */
+    char *parts[PATH_PARTS];
+    size_t parts_n;
+    struct pair params[QUERY_MOST];
+    size_t params_n;
+
+    /* Found by call_answer before the handler runs. */
+    const struct route *route;
+    job_id job;          /* {id} */
+    const char *name;    /* {name} */
+    void *query, *input; /* of route->query and route->body */
+    size_t type;         /* which of route->types is asked for */
+    bool gzip;           /* the client reads it */
+    struct principal principal;
+    bool by_cookie;
+    unsigned char secret[SECRET_HASH]; /* the hash of what it signed in with */
+
+    /* Of a handler that said HOLD. */
+    job_id hold_job;
+    int hold_state;  /* -1: not held yet */
+    nsec hold_until; /* monotonic */
+    bool hold_over;  /* answer now: the server stops */
+};
+
+/* Splits and decodes the target. BAD_SYNTAX for bad escapes, control characters, broken UTF-8. */
+must_check int request_parse(struct request *in, struct problem *why);
+/* Binds the query to its table; an unknown, repeated or bad parameter is named "/?name". */
+must_check int request_bind_query(struct request *in, struct problem *why);
+/* Binds the JSON body; no body counts as {}. BAD_MEDIA, BAD_SYNTAX with line and column, BAD_FIELD. */
+must_check int request_bind_body(struct request *in, struct problem *why);
+/* Frees all it owns; the struct may be used anew. */
+void request_done(struct request *in);
+
+/* A header that may be missing: NULL. Refuses control characters and broken UTF-8. */
+must_check int request_header(const struct request *in, const char *name, const char **ret,
+                              struct problem *why);
+/* The first of `types` that the Accept header likes best; -1 (NOT_ACCEPTABLE) if it takes none. */
+must_check int request_accepts(const char *accept, const char *const *types, size_t *ret,
+                               struct problem *why);
+/* Whether Accept-Encoding (NULL: missing) lets us answer with gzip. */
+bool request_takes_gzip(const char *accept_encoding);
+/* Whether If-None-Match names the etag (or "*"); an encoding's suffix does not count. */
+bool etag_listed(const char *if_none_match, const char *etag);
+/* The value of a cookie, in `text`; -1: not there or too long. */
+int cookie_value(const char *header, const char *name, char *text, size_t size);

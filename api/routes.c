@@ -1,0 +1,67 @@
+/* The whole surface. To add an address: a row here, and its handler in the file of its noun. What a
+ * row takes and answers is in the field tables it names; /openapi.json is made from the same rows. */
+#include "api/handlers.h"
+#include "api/job_answer.h"
+#include "api/jobs.h"
+#include "api/journal.h"
+#include "api/listing.h"
+#include "api/series.h"
+#include "api/session.h"
+#include "api/system.h"
+
+#define API "/api/v1"
+#define IN(of)                \
+    {                         \
+        of, sizeof(struct of) \
+    }
+#define NONE    \
+    {           \
+        NULL, 0 \
+    }
+
+/* clang-format off */
+const struct route routes[] = {
+/*  method         path                        least role     handler          on success  */
+{ METHOD_POST,   API "/session",             ROLE_OPEN,     session_post,    200,
+  "Sign in: a token or one-time code for a cookie.",        NONE, IN(session_body), session_answer },
+{ METHOD_GET,    API "/session",             ROLE_VIEWER,   session_get,     200,
+  "Who am I.",                                              NONE, NONE, session_answer },
+{ METHOD_DELETE, API "/session",             ROLE_VIEWER,   session_delete,  204,
+  "Sign out.",                                              NONE, NONE, NULL },
+
+{ METHOD_GET,    API "/workloads",           ROLE_VIEWER,   workloads_get,   200,
+  "What can be measured.",                                  IN(listing_query), NONE, workloads_answer },
+{ METHOD_GET,    API "/workloads/{name}",    ROLE_VIEWER,   workload_get,    200,
+  "One workload and its parameters.",                       NONE, NONE, workload_answer },
+{ METHOD_GET,    API "/targets",             ROLE_VIEWER,   targets_get,     200,
+  "Where it can be measured.",                              IN(listing_query), NONE, targets_answer },
+{ METHOD_GET,    API "/targets/{name}",      ROLE_VIEWER,   target_get,      200,
+  "One target.",                                            NONE, NONE, target_answer },
+
+{ METHOD_POST,   API "/jobs",                ROLE_OPERATOR, jobs_post,       201,
+  "Queue a job.",                                           IN(job_post_query), IN(job_body), job_answer, NULL, KEYED },
+{ METHOD_GET,    API "/jobs",                ROLE_VIEWER,   jobs_get,        200,
+  "Jobs, newest first.",                                    IN(jobs_get_query), NONE, jobs_answer },
+{ METHOD_GET,    API "/jobs/{id}",           ROLE_VIEWER,   job_get,         200,
+  "One job.",                                               IN(job_get_query), NONE, job_answer },
+{ METHOD_POST,   API "/jobs/{id}/cancel",    ROLE_OPERATOR, job_cancel,      202,
+  "Stop a job; again: the same.",                           NONE, NONE, job_answer },
+{ METHOD_GET,    API "/jobs/{id}/series",    ROLE_VIEWER,   job_series,      200,
+  "Samples of a phase, thinned for a chart, or all of them as CSV.",
+                                                            IN(series_get_query), NONE, series_answer, series_types },
+{ METHOD_GET,    API "/jobs/{id}/host",      ROLE_VIEWER,   job_host,        200,
+  "What the machine did meanwhile.",                        IN(host_get_query), NONE, host_answer },
+{ METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,
+  "The journal as it is.",                                  NONE, NONE, NULL, journal_types },
+
+/* Outside the API's base, and open to everybody. */
+{ METHOD_GET,    "/openapi.json",            ROLE_OPEN,     openapi_get,     200,
+  "This interface, for programs.",                          NONE, NONE, NULL },
+{ METHOD_GET,    "/healthz",                 ROLE_OPEN,     health_get,      200,
+  "Whether the process answers.",                           NONE, NONE, health_answer },
+{ METHOD_GET,    "/readyz",                  ROLE_OPEN,     ready_get,       200,
+  "Whether jobs can be taken.",                             NONE, NONE, ready_answer },
+{ METHOD_GET,    "/version",                 ROLE_OPEN,     version_get,     200,
+  "Which plimsoll this is.",                                NONE, NONE, version_answer },
+{ .path = NULL },
+};
