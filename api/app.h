@@ -6,10 +6,10 @@
 
 struct app {
     struct store *store;
-    const char *host;      /* whose targets these are; the `host` of new jobs */
-    const char *state;     /* the state directory: jobs/ID/journal.ndjson */
-    const char *web;       /* the folder of static files */
-    void *service;         /* passed to the functions below */
+    const char *host;  /* whose targets these are; the `host` of new jobs */
+    const char *state; /* the state directory: jobs/ID/journal.ndjson */
+    const char *web;   /* the folder of static files */
+    void *service;     /* passed to the functions below */
 
     /* The targets as last read, held until released (SIGHUP swaps them). */
     const struct targets *(*targets_hold)(void *service);
@@ -23,11 +23,11 @@ struct app {
 };
 
 struct server_settings {
-    struct texts listen;      /* "127.0.0.1:7117", "[::1]:7117", "unix:/run/plimsoll/http" */
-    char *certificate, *key;  /* PEM files; NULL: no TLS */
-    uint64_t body_bytes;      /* cap of a request's body; 1 MiB */
-    uint64_t connections;     /* at most, in all */
-    nsec idle;                /* a connection that says nothing is closed after this */
+    struct texts listen;     /* "127.0.0.1:7117", "[::1]:7117", "unix:/run/plimsoll/http" */
+    char *certificate, *key; /* PEM files; NULL: no TLS */
+    uint64_t body_bytes;     /* cap of a request's body; 1 MiB */
+    uint64_t connections;    /* at most, in all */
+    nsec idle;               /* a connection that says nothing is closed after this */
     uint64_t threads;
 };
 

@@ -1,0 +1,288 @@
+/* What a job's answer says, in tables: rates and progress are derived here and stored nowhere. */
+#include "api/job_answer.h"
+
+#include "engine/base/field_json.h"
+
+#include <math.h>
+
+struct latency_view {
+    uint64_t count, min, p50, p90, p99, p999, max;
+    double mean;
+};
+static const struct field latency_answer[] = {
+    FIELD_COUNT(struct latency_view, count, "Operations whose latency is known."),
+    FIELD_COUNT(struct latency_view, min, "The shortest, exact.", .unit = "ns"),
+    FIELD_NUMBER(struct latency_view, mean, "The mean, exact.", .unit = "ns"),
+    FIELD_COUNT(struct latency_view, p50, "Half took no longer.", .unit = "ns"),
+    FIELD_COUNT(struct latency_view, p90, "90 % took no longer.", .unit = "ns"),
+    FIELD_COUNT(struct latency_view, p99, "99 % took no longer.", .unit = "ns"),
+    FIELD_COUNT(struct latency_view, p999, "99.9 % took no longer.", .unit = "ns"),
+    FIELD_COUNT(struct latency_view, max, "The longest, exact.", .unit = "ns"),
+    FIELD_END,
+};
+
+struct limit_view {
+    uint64_t at;
+    int reason;
+    char *detail;
+    int64_t error;
+};
+static const struct field limit_answer[] = {
+    FIELD_COUNT(struct limit_view, at, "The load at which the phase ended."),
+    FIELD_CHOICE(struct limit_view, reason, "What was exhausted.", .choices = limit_reasons),
+    { .name = "errno",
+      .type = FT_SIGNED,
+      .offset = offsetof(struct limit_view, error),
+      .doc = "What the target answered; 0: a floor or deadline of ours was reached first." },
+    FIELD_TEXT(struct limit_view, detail, "One sentence with the figures."),
+    FIELD_END,
+};
+
+struct phase_view {
+    char *name, *unit;
+    uint64_t run, leg, lanes, batch, total, ops, bytes, errors;
+    double seconds, first_done_seconds, rate;
+    bool finished;
+    void *latency_ns, *limited_by;
+    struct latency_view latency;
+    struct limit_view limit;
+};
+static const struct field phase_answer[] = {
+    FIELD_TEXT(struct phase_view, name, "What it does: create, list, ..."),
+    FIELD_COUNT(struct phase_view, run, "The pass through the phases, from 1."),
+    FIELD_COUNT(struct phase_view, leg, "The stretch between two boots, from 1."),
+    FIELD_TEXT(struct phase_view, unit, "What its load counts."),
+    FIELD_COUNT(struct phase_view, lanes, "Worker threads."),
+    FIELD_COUNT(struct phase_view, batch, "Operations timed together."),
+    FIELD_COUNT(struct phase_view, total, "Operations planned."),
+    FIELD_COUNT(struct phase_view, ops, "Operations done."),
+    FIELD_COUNT(struct phase_view, bytes, "Bytes written or read.", .unit = "bytes"),
+    FIELD_COUNT(struct phase_view, errors, "Operations that failed."),
+    FIELD_NUMBER(struct phase_view, seconds, "From the first start to the last end, by the wall.",
+                 .unit = "s"),
+    FIELD_NUMBER(struct phase_view, first_done_seconds,
+                 "From the first start until the first lane had nothing left; null while it runs.",
+                 .unit = "s"),
+    FIELD_NUMBER(struct phase_view, rate, "ops / seconds; null before the first batch.",
+                 .unit = "per second"),
+    FIELD_BOOL(struct phase_view, finished, "Whether it has ended."),
+    FIELD_OBJECT(struct phase_view, latency_ns,
+                 "Time of one operation; null until the phase has ended.", .of = latency_answer,
+                 .of_size = sizeof(struct latency_view)),
+    FIELD_OBJECT(struct phase_view, limited_by,
+                 "Why it ended before its total; null if it did not.", .of = limit_answer,
+                 .of_size = sizeof(struct limit_view)),
+    FIELD_END,
+};
+
+struct progress_view {
+    char *phase, *unit;
+    uint64_t done, total;
+    double rate, eta_seconds;
+};
+static const struct field progress_answer[] = {
+    FIELD_TEXT(struct progress_view, phase, "The phase that runs."),
+    FIELD_COUNT(struct progress_view, done, "Operations done in it."),
+    FIELD_COUNT(struct progress_view, total, "Operations planned in it."),
+    FIELD_TEXT(struct progress_view, unit, "What they make or touch."),
+    FIELD_NUMBER(struct progress_view, rate, "Done per second so far.", .unit = "per second"),
+    FIELD_NUMBER(struct progress_view, eta_seconds,
+                 "Until this phase ends at that rate; null when that is unknown.", .unit = "s"),
+    FIELD_END,
+};
+
+struct job_problem_view {
+    char *code, *field, *message;
+};
+static const struct field job_problem_answer[] = {
+    FIELD_TEXT(struct job_problem_view, code, "The kind of problem."),
+    FIELD_TEXT(struct job_problem_view, field, "The parameter at fault; may be empty."),
+    FIELD_TEXT(struct job_problem_view, message, "One sentence."),
+    FIELD_END,
+};
+
+struct job_view {
+    uint64_t id, removed, revision;
+    char *workload, *target, *host, *params, *labels, *note, *external_ref, *created_by;
+    int64_t priority;
+    nsec created_at, started_at, finished_at;
+    void *progress;
+    struct array phases;
+    char *findings, *environment;
+    void *problem;
+    int state, cleanup;
+    char *foreign;
+    bool stuck;
+};
+const struct field job_answer[] = {
+    FIELD_COUNT(struct job_view, id, "Its number; null in the answer to a dry run.",
+                .nullable = true),
+    FIELD_TEXT(struct job_view, workload, "What is measured."),
+    FIELD_TEXT(struct job_view, target, "Where."),
+    FIELD_TEXT(struct job_view, host, "The machine whose daemon runs it."),
+    FIELD_CHOICE(struct job_view, state, "Its fate; the last three are final at once.",
+                 .choices = job_states),
+    FIELD_JSON(struct job_view, params, "The workload's parameters, presets filled in."),
+    FIELD_JSON(struct job_view, labels, "Names and values to find it by."),
+    FIELD_TEXT(struct job_view, note, "Free text."),
+    FIELD_TEXT(struct job_view, external_ref, "What it is called elsewhere: a ticket, a commit."),
+    FIELD_SIGNED(struct job_view, priority, "Higher ones start first."),
+    FIELD_TEXT(struct job_view, created_by, "The name of the token that asked for it."),
+    FIELD_TIME(struct job_view, created_at, "When it was asked for."),
+    FIELD_TIME(struct job_view, started_at, "When its runner was started."),
+    FIELD_TIME(struct job_view, finished_at, "When it reached its final state."),
+    FIELD_OBJECT(struct job_view, progress, "Of the phase that runs; null unless one does.",
+                 .of = progress_answer, .of_size = sizeof(struct progress_view)),
+    FIELD_ARRAY(struct job_view, phases, "What was done, in order.", .of = phase_answer,
+                .of_size = sizeof(struct phase_view)),
+    FIELD_JSON(struct job_view, findings, "Named conclusions: a list."),
+    FIELD_JSON(struct job_view, environment,
+               "What it ran on: kernel, filesystem, device, CPU, ...; empty before it began."),
+    FIELD_OBJECT(struct job_view, problem, "Why it failed; null if it did not.",
+                 .of = job_problem_answer, .of_size = sizeof(struct job_problem_view)),
+    FIELD_CHOICE(struct job_view, cleanup,
+                 "The removal of what it made; goes on beside a final state.",
+                 .choices = cleanup_states),
+    FIELD_COUNT(struct job_view, removed, "Entries that clean-up removed."),
+    FIELD_JSON(struct job_view, foreign, "Names that clean-up found, did not make, and left."),
+    FIELD_BOOL(struct job_view, stuck, "The kernel holds one of its lanes."),
+    FIELD_COUNT(struct job_view, revision, "Rises with every change."),
+    FIELD_END,
+};
+
+struct jobs_view {
+    struct array items;
+    char *next_cursor;
+};
+const struct field jobs_answer[] = {
+    FIELD_ARRAY(struct jobs_view, items, "Newest first.", .of = job_answer,
+                .of_size = sizeof(struct job_view)),
+    FIELD_TEXT(struct jobs_view, next_cursor, "For ?cursor=, to go on; null: that was all."),
+    FIELD_END,
+};
+
+/* Tables want char *; rendering only reads. */
+static char *borrowed(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+static double rate_of(const struct phase_total *phase)
+{
+    double seconds = phase_seconds(phase);
+    return seconds > 0 ? (double)phase->ops / seconds : NAN;
+}
+
+static void view_latency(const struct latency *latency, struct latency_view *view)
+{
+    *view = (struct latency_view){
+        .count = latency->count,
+        .min = (uint64_t)latency->min,
+        .mean = latency->count ? latency->sum / (double)latency->count : NAN,
+        .p50 = (uint64_t)latency->p50,
+        .p90 = (uint64_t)latency->p90,
+        .p99 = (uint64_t)latency->p99,
+        .p999 = (uint64_t)latency->p999,
+        .max = (uint64_t)latency->max,
+    };
+}
+
+static void view_phase(const struct phase_total *phase, struct phase_view *view)
+{
+    *view = (struct phase_view){
+        .name = borrowed(phase->name),
+        .unit = borrowed(phase->unit),
+        .run = phase->run,
+        .leg = phase->leg,
+        .lanes = phase->lanes,
+        .batch = phase->batch,
+        .total = phase->total,
+        .ops = phase->ops,
+        .bytes = phase->bytes,
+        .errors = phase->errors,
+        .seconds = phase_seconds(phase),
+        .first_done_seconds =
+            phase->finished ? seconds_of(phase->first_done - phase->first_start) : NAN,
+        .rate = rate_of(phase),
+        .finished = phase->finished,
+    };
+    if (phase->latency.count) {
+        view_latency(&phase->latency, &view->latency);
+        view->latency_ns = &view->latency;
+    }
+    if (phase->limit.reached) {
+        view->limit = (struct limit_view){ phase->limit.at, phase->limit.reason,
+                                           borrowed(phase->limit.detail), phase->limit.error };
+        view->limited_by = &view->limit;
+    }
+}
+
+static bool view_progress(const struct job *job, struct progress_view *view)
+{
+    if ((job->state != JOB_RUNNING && job->state != JOB_CANCELLING) || job->phases_n == 0)
+        return false;
+    const struct phase_total *phase = &job->phases[job->phases_n - 1];
+    double rate = rate_of(phase);
+    uint64_t left = phase->total > phase->ops && !phase->finished ? phase->total - phase->ops : 0;
+    *view = (struct progress_view){
+        .phase = borrowed(phase->name),
+        .unit = borrowed(phase->unit),
+        .done = phase->ops,
+        .total = phase->total,
+        .rate = rate,
+        .eta_seconds = rate > 0 ? (double)left / rate : NAN,
+    };
+    return true;
+}
+
+static struct job_view view_job(const struct job *job)
+{
+    return (struct job_view){
+        .id = (uint64_t)job->id,
+        .removed = job->removed,
+        .revision = (uint64_t)job->revision,
+        .workload = job->workload,
+        .target = job->target,
+        .host = job->host,
+        .state = job->state,
+        .params = job->params,
+        .labels = job->labels,
+        .note = job->note,
+        .external_ref = job->external_ref,
+        .created_by = job->created_by,
+        .priority = job->priority,
+        .created_at = job->created_at,
+        .started_at = job->started_at,
+        .finished_at = job->finished_at,
+        .findings = borrowed("[]"),
+        .environment = job->environment ? job->environment : borrowed("{}"),
+        .cleanup = job->cleanup,
+        .foreign = job->foreign_entries ? job->foreign_entries : borrowed("[]"),
+        .stuck = job->stuck,
+    };
+}
+
+json_t *job_json(const struct job *job, struct problem *why)
+{
+    struct job_view view = view_job(job);
+    struct progress_view progress;
+    struct job_problem_view problem = { borrowed(problem_slug(job->problem.code)),
+                                        borrowed(job->problem.field),
+                                        borrowed(job->problem.message) };
+    scoped_free struct phase_view *phases =
+        calloc(job->phases_n ? job->phases_n : 1, sizeof *phases);
+    json_t *json = NULL;
+    if (phases) {
+        for (size_t i = 0; i < job->phases_n; i++)
+            view_phase(&job->phases[i], &phases[i]);
+        view.phases = (struct array){ job->phases_n, phases };
+        view.progress = view_progress(job, &progress) ? &progress : NULL;
+        view.problem = job->problem.code != PROBLEM_NONE ? &problem : NULL;
+        json = fields_render(job_answer, &view);
+    }
+    if (json && job->id == 0) /* a dry run: it has none */
+        json_object_set_new(json, "id", json_null());
+    if (!json)
+        problem_memory(why);
+    return json;
+}

@@ -1,0 +1,9 @@
+/* A job as readers see it. */
+#pragma once
+#include "api/reply.h"
+
+extern const struct field job_answer[];
+extern const struct field jobs_answer[]; /* {"items": [...], "next_cursor"} */
+
+/* A new object; NULL with why. */
+json_t *job_json(const struct job *job, struct problem *why);

@@ -1,0 +1,338 @@
+/* Jobs: queue, list, look at, cancel. */
+#include "api/jobs.h"
+
+#include "api/api.h"
+#include "api/auth.h"
+#include "api/cache.h"
+#include "api/handlers.h"
+#include "api/job_answer.h"
+#include "engine/base/field_json.h"
+#include "engine/base/text.h"
+#include "engine/workload/workload.h"
+
+#include <sodium.h>
+
+enum {
+    NONCE_BYTES = 8, /* 16 hex digits in the name of a run's directory */
+    NOTE_MOST = 4000,
+    REF_MOST = 200,
+    KEY_MOST = 255,
+    WAIT_MOST = 60, /* seconds: a client that left meanwhile is not noticed */
+};
+/* An answer about a job that may change is sent again for so long without asking the store; one about
+ * a job that has ended and is cleaned up, for so long until its revision is looked at again. */
+static const nsec keep_changing = 100 * NSEC_PER_MSEC;
+static const nsec keep_settled = NSEC_PER_SEC;
+
+const struct field job_body[] = {
+    FIELD_TEXT(struct job_body, workload, "What to measure; see /workloads.", .required = true,
+               .min = 1, .max = 64),
+    FIELD_TEXT(struct job_body, target, "Where; see /targets.", .required = true, .min = 1,
+               .max = 64),
+    FIELD_VARIANT(struct job_body, params, "The workload's own parameters.",
+                  .variant = &workload_params),
+    FIELD_MAP(struct job_body, labels, "Names and values to find it by.", .max = 200),
+    FIELD_TEXT(struct job_body, note, "Free text.", .max = NOTE_MOST, .preset_text = ""),
+    FIELD_TEXT(struct job_body, external_ref, "What it is called elsewhere: a ticket, a commit.",
+               .max = REF_MOST, .preset_text = ""),
+    FIELD_SIGNED(struct job_body, priority, "Higher ones start first.", .min = -100, .max = 100),
+    FIELD_END,
+};
+const struct field job_post_query[] = {
+    FIELD_BOOL(struct job_post_query, dry_run,
+               "Only check; nothing changes, and the answer is the job as it would be."),
+    FIELD_END,
+};
+const struct field job_get_query[] = {
+    FIELD_SECONDS(struct job_get_query, wait,
+                  "Hold the answer until the job's state changes, at most for so long. An "
+                  "If-None-Match that is out of date is answered at once.",
+                  .max = WAIT_MOST, .unit = "s"),
+    FIELD_END,
+};
+const struct field jobs_get_query[] = {
+    FIELD_COUNT(struct jobs_get_query, limit, "How many at most.", .min = 1, .max = 500,
+                .preset = 50),
+    FIELD_TEXT(struct jobs_get_query, cursor, "next_cursor of the page before.", .min = 1,
+               .max = 32),
+    FIELD_CHOICES(struct jobs_get_query, state, "Only in these states, separated by commas.",
+                  .choices = job_states),
+    FIELD_TEXT(struct jobs_get_query, workload, "Only of these workloads, separated by commas.",
+               .min = 1, .max = 500),
+    FIELD_TEXT(struct jobs_get_query, target, "Only on these targets, separated by commas.",
+               .min = 1, .max = 500),
+    FIELD_END,
+};
+
+/* ---- POST /jobs ---- */
+
+static void new_nonce(char text[2 * NONCE_BYTES + 1])
+{
+    unsigned char bytes[NONCE_BYTES];
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(text, 2 * NONCE_BYTES + 1, bytes, sizeof bytes);
+}
+
+static int check_target(const struct app *app, const struct request *in,
+                        const struct job_body *body, struct problem *why)
+{
+    const struct workload *workload = workload_find(body->workload);
+    const struct targets *targets = app->targets_hold(app->service);
+    const struct target *target = targets_find(targets, body->target);
+    int result = -1;
+    if (!workload)
+        problem_field(why, "/workload", "there is no workload of this name; see /workloads");
+    else if (!target)
+        problem_field(why, "/target", "there is no target of this name; see /targets");
+    else if (auth_target(&in->principal, target->name, why) == 0)
+        result = workload->check ? workload->check(body->params.object, target, why) : 0;
+    app->targets_release(app->service, targets);
+    return result;
+}
+
+/* The two members that are stored as JSON, as text. */
+static int render_member(const struct job_body *body, const char *name, char **ret,
+                         struct problem *why)
+{
+    scoped_json json_t *json = fields_render(job_body, body);
+    char *text = json_dumps(json_object_get(json, name), JSON_COMPACT);
+    if (!text)
+        return problem_memory(why);
+    *ret = text;
+    return 0;
+}
+
+/* Runs inside the store's transaction: what a repeated request gets, too. */
+static int render_job(void *arg unused, const struct job *job, char **ret, struct problem *why)
+{
+    scoped_json json_t *json = job_json(job, why);
+    if (!json)
+        return -1;
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        return problem_memory(why);
+    *ret = text;
+    return 0;
+}
+
+static int read_key(const struct request *in, struct idempotency *ret, struct problem *why)
+{
+    const char *key = NULL;
+    if (request_header(in, "Idempotency-Key", &key, why))
+        return -1;
+    size_t n = key ? strlen(key) : 1;
+    for (size_t i = 0; key && i < n; i++)
+        if (key[i] < 0x20 || key[i] > 0x7e)
+            n = 0;
+    if (n == 0 || n > KEY_MOST)
+        return problem_field(why, "/Idempotency-Key",
+                             "the key must have 1 to %d printable ASCII characters", KEY_MOST);
+    *ret = (struct idempotency){ .key = key, .token = in->principal.token };
+    crypto_generichash(ret->body_hash, sizeof ret->body_hash, (const unsigned char *)in->body,
+                       in->body_n, NULL, 0);
+    return 0;
+}
+
+static int preview(const struct job_new *new, struct reply *out, struct problem *why)
+{
+    struct job job = {
+        .workload = (char *)(uintptr_t) new->workload,
+        .target = (char *)(uintptr_t) new->target,
+        .host = (char *)(uintptr_t) new->host,
+        .params = (char *)(uintptr_t) new->params,
+        .labels = (char *)(uintptr_t) new->labels,
+        .note = (char *)(uintptr_t) new->note,
+        .external_ref = (char *)(uintptr_t) new->external_ref,
+        .created_by = (char *)(uintptr_t) new->created_by,
+        .priority = new->priority,
+        .created_at = clock_wall(),
+        .state = JOB_QUEUED,
+    };
+    json_t *json = job_json(&job, why);
+    if (!json)
+        return -1;
+    out->status = 200;
+    return reply_json(out, json, why);
+}
+
+static int queue(struct api *api, const struct job_new *new, const struct idempotency *key,
+                 struct reply *out, struct problem *why)
+{
+    char *answer = NULL;
+    job_id id = 0;
+    int result = store_job_add(api->app->store, new, key, render_job, NULL, &id, &answer, why);
+    if (result < 0)
+        return -1;
+    reply_bytes(out, "application/json", answer, strlen(answer));
+    if (result == 0)
+        api->app->nudge(api->app->service);
+    else if (reply_header(out, why, "Idempotency-Replayed", "true"))
+        return -1;
+    return reply_header(out, why, "Location", "/api/v1/jobs/%lld", (long long)id);
+}
+
+int jobs_post(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    const struct job_body *body = in->input;
+    const struct job_post_query *query = in->query;
+    scoped_free char *params = NULL, *labels = NULL;
+    char nonce[2 * NONCE_BYTES + 1];
+    struct idempotency key = { 0 };
+    if (read_key(in, &key, why) || check_target(api->app, in, body, why) ||
+        render_member(body, "params", &params, why) || render_member(body, "labels", &labels, why))
+        return -1;
+    new_nonce(nonce);
+    const struct job_new new = {
+        .workload = body->workload,
+        .target = body->target,
+        .host = api->app->host,
+        .nonce = nonce,
+        .params = params,
+        .labels = labels,
+        .note = body->note,
+        .external_ref = body->external_ref,
+        .created_by = in->principal.name,
+        .priority = body->priority,
+    };
+    if (query->dry_run)
+        return preview(&new, out, why);
+    return queue(api, &new, key.key ? &key : NULL, out, why);
+}
+
+/* ---- GET /jobs ---- */
+
+struct page {
+    json_t *items;
+    uint64_t limit;
+    job_id last; /* on this page */
+    bool more;
+};
+
+/* One more than asked for is read: it only says that there is a next page. */
+static int page_add(void *arg, const struct job *job, struct problem *why)
+{
+    struct page *page = arg;
+    if (json_array_size(page->items) == page->limit) {
+        page->more = true;
+        return 0;
+    }
+    json_t *json = job_json(job, why);
+    if (!json)
+        return -1;
+    page->last = job->id;
+    return json_array_append_new(page->items, json) ? problem_memory(why) : 0;
+}
+
+static int parse_cursor(const char *cursor, job_id *ret, struct problem *why)
+{
+    char *end = NULL;
+    long long id = cursor ? strtoll(cursor, &end, 10) : 0;
+    if (cursor && (*end || id <= 0 || id > (1LL << 53)))
+        return problem_field(why, "/?cursor",
+                             "cursor must be the next_cursor of an earlier answer");
+    *ret = id;
+    return 0;
+}
+
+/* The same question with another cursor. */
+static int add_link(const struct request *in, struct reply *out, job_id cursor, struct problem *why)
+{
+    struct text query = { 0 };
+    const char *at = strchr(in->target, '?');
+    for (at = at ? at + 1 : ""; *at;) {
+        size_t n = strcspn(at, "&");
+        if (n && strncmp(at, "cursor=", 7) != 0)
+            text_addf(&query, "%.*s&", (int)n, at);
+        at += n + (at[n] == '&');
+    }
+    scoped_free char *text = text_take(&query);
+    if (!text)
+        return problem_memory(why);
+    return reply_header(out, why, "Link", "</api/v1/jobs?%scursor=%lld>; rel=\"next\"", text,
+                        (long long)cursor);
+}
+
+int jobs_get(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    const struct jobs_get_query *query = in->query;
+    scoped_json json_t *items = json_array();
+    struct page page = { .items = items, .limit = query->limit };
+    struct job_filter filter = { .states = query->state,
+                                 .workload = query->workload,
+                                 .target = query->target,
+                                 .limit = query->limit + 1 };
+    if (parse_cursor(query->cursor, &filter.before, why) ||
+        store_job_list(api->app->store, &filter, page_add, &page, why))
+        return -1;
+    if (page.more && add_link(in, out, page.last, why))
+        return -1;
+    return reply_json(
+        out,
+        json_pack("{s:O, s:o}", "items", items, "next_cursor",
+                  page.more ? json_sprintf("%lld", (long long)page.last) : json_null()),
+        why);
+}
+
+/* ---- one job ---- */
+
+bool job_settled(int state, int cleanup)
+{
+    return job_state_final(state) && cleanup != CLEANUP_PENDING && cleanup != CLEANUP_RUNNING;
+}
+
+void job_keep(struct reply *out, const struct job *job)
+{
+    out->keep = job_settled(job->state, job->cleanup) ? keep_settled : keep_changing;
+    out->job = job->id;
+    out->revision = job->revision;
+}
+
+/* Whether the answer that stands in `out` shall wait for another state. */
+static bool shall_wait(struct request *in, const struct job *job, const struct reply *out)
+{
+    const struct job_get_query *query = in->query;
+    const char *known = in->header(in->wire, "If-None-Match");
+    if (query->wait == 0 || job_state_final(job->state))
+        return false;
+    if (in->hold_state < 0) {
+        in->hold_state = job->state;
+        in->hold_until = in->began + query->wait;
+        in->hold_job = job->id;
+        if (known && !etag_listed(known, out->etag))
+            return false;
+    }
+    return in->hold_state == job->state && !in->hold_over && clock_monotonic() < in->hold_until;
+}
+
+int job_get(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    const struct job_get_query *query = in->query;
+    scoped(job_done) struct job job = { 0 };
+    if (store_job_get(api->app->store, in->job, &job, why))
+        return -1;
+    json_t *json = job_json(&job, why);
+    if (!json || reply_json(out, json, why))
+        return -1;
+    if (query->wait == 0)
+        job_keep(out, &job);
+    else if (reply_etag(out, why))
+        return -1;
+    return shall_wait(in, &job, out) ? HOLD : 0;
+}
+
+int job_cancel(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    scoped(job_done) struct job before = { 0 }, after = { 0 };
+    struct store *store = api->app->store;
+    int state;
+    if (store_job_get(store, in->job, &before, why) ||
+        auth_target(&in->principal, before.target, why) ||
+        store_job_cancel(store, in->job, &state, why))
+        return -1;
+    cache_stale(api->cache, in->job);
+    api->app->nudge(api->app->service);
+    if (store_job_get(store, in->job, &after, why))
+        return -1;
+    json_t *json = job_json(&after, why);
+    return json ? reply_json(out, json, why) : -1;
+}

@@ -1,0 +1,27 @@
+/* What the routes of jobs take in. */
+#pragma once
+#include "api/reply.h"
+
+struct job_body {
+    char *workload, *target;
+    struct bound params;
+    struct map labels;
+    char *note, *external_ref;
+    int64_t priority;
+};
+struct job_post_query {
+    bool dry_run;
+};
+struct job_get_query {
+    nsec wait;
+};
+struct jobs_get_query {
+    uint64_t limit, state;
+    char *cursor, *workload, *target;
+};
+extern const struct field job_body[], job_post_query[], job_get_query[], jobs_get_query[];
+
+/* No more will change about it, short of a new version of this program. */
+bool job_settled(int state, int cleanup);
+/* The answer is about the job as it stands in *job, and may be kept for as long as that is good. */
+void job_keep(struct reply *out, const struct job *job);

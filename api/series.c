@@ -1,0 +1,157 @@
+/* GET /jobs/{id}/series: columns for a chart, thinned in the store so that no spike disappears; or
+ * every sample as CSV, streamed group by group. */
+#include "api/series.h"
+
+#include "api/api.h"
+#include "api/handlers.h"
+#include "api/jobs.h"
+#include "api/samples_csv.h"
+#include "engine/base/text.h"
+
+#include <math.h>
+
+enum { FORMAT_BY_ACCEPT, FORMAT_JSON, FORMAT_CSV };
+static const char *const formats[] = { "accept", "json", "csv", NULL };
+static const char *const axes[] = { "load", "at", NULL };
+static const char *const measures[] = { "elapsed", "rate", "cpu", "switches", "ops", "bytes",
+                                        "errors",  "p50",  "p99", "max",      NULL };
+/* Their units; "" means the phase's own, "/s" the phase's own per second. */
+static const char *const measure_units[] = { "s",     "/s",     "ns", "switches", "",
+                                             "bytes", "errors", "ns", "ns",       "ns" };
+_Static_assert(COUNT_OF(measures) == COUNT_OF(measure_units) + 1, "a unit for each measure");
+
+const char *const series_types[] = { "application/json", "text/csv", NULL };
+
+const struct field series_get_query[] = {
+    FIELD_TEXT(struct series_get_query, phase, "Which phase; the first one if not given.", .min = 1,
+               .max = 31),
+    FIELD_CHOICE(struct series_get_query, y, "What of each batch.", .choices = measures,
+                 .preset_text = "elapsed"),
+    FIELD_CHOICE(struct series_get_query, x, "Against what.", .choices = axes,
+                 .preset_text = "load"),
+    FIELD_COUNT(struct series_get_query, points, "At most so many; more samples are thinned.",
+                .min = 2, .max = 10000, .preset = 1000),
+    FIELD_COUNT(struct series_get_query, run, "Which run; 0: all.", .max = 1000000),
+    FIELD_NUMBER(struct series_get_query, from, "Only from this x on.", .preset = NAN),
+    FIELD_NUMBER(struct series_get_query, to, "Only up to this x.", .preset = NAN),
+    FIELD_CHOICE(struct series_get_query, format, "As the Accept header says, or in spite of it.",
+                 .choices = formats, .preset_text = "accept"),
+    FIELD_END,
+};
+
+struct series_view {
+    char *phase, *x, *y, *unit, *x_unit, *points;
+    uint64_t count;
+    bool thinned;
+};
+const struct field series_answer[] = {
+    FIELD_TEXT(struct series_view, phase, "The phase; null while there is none."),
+    FIELD_TEXT(struct series_view, x, "What the x column holds."),
+    FIELD_TEXT(struct series_view, y, "What min, max and mean hold."),
+    FIELD_TEXT(struct series_view, unit, "Of y."),
+    FIELD_TEXT(struct series_view, x_unit, "Of x."),
+    FIELD_COUNT(struct series_view, count, "Samples in the range."),
+    FIELD_BOOL(struct series_view, thinned, "Whether a point stands for more than one sample."),
+    FIELD_JSON(struct series_view, points,
+               "Columns of equal length: x, and min, max and mean of y; null is a gap."),
+    FIELD_END,
+};
+
+/* Which phase is asked for: NULL if a job that is still going on does not have it yet. */
+static int pick_phase(const struct job *job, const char *asked, const struct phase_total **ret,
+                      struct problem *why)
+{
+    struct text known = { 0 };
+    for (size_t i = 0; i < job->phases_n; i++) {
+        if (!asked || strcmp(job->phases[i].name, asked) == 0) {
+            *ret = &job->phases[i];
+            text_done(&known);
+            return 0;
+        }
+        if (i == 0 || strcmp(job->phases[i].name, job->phases[i - 1].name) != 0)
+            text_addf(&known, "%s%s", i ? ", " : "", job->phases[i].name);
+    }
+    *ret = NULL;
+    int result = 0;
+    if (asked && job_state_final(job->state))
+        result = problem_field(why, "/?phase", "this job has %s%s, no phase of this name",
+                               known.n ? "the phases " : "no phases", known.at ? known.at : "");
+    text_done(&known);
+    return result;
+}
+
+static json_t *number(double value, bool whole)
+{
+    if (!isfinite(value))
+        return json_null();
+    return whole && fabs(value) < 9007199254740992.0 && value == floor(value)
+               ? json_integer((json_int_t)value)
+               : json_real(value);
+}
+
+static json_t *column(const double *values, size_t n, bool whole)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, number(values[i], whole));
+    return array;
+}
+
+static json_t *unit_of(const char *unit, const char *phase_unit)
+{
+    if (unit[0] == '\0')
+        return json_text(phase_unit);
+    return unit[0] == '/' ? json_sprintf("%s%s", phase_unit, unit) : json_string(unit);
+}
+
+static json_t *series_json(const struct series_get_query *query, const struct phase_total *phase,
+                           const struct series *series)
+{
+    const char *unit = phase ? phase->unit : "";
+    bool by_load = strcmp(axes[query->x], "load") == 0;
+    return json_pack(
+        "{s:o, s:s, s:s, s:o, s:o, s:I, s:b, s:{s:o, s:o, s:o, s:o}}", "phase",
+        phase ? json_text(phase->name) : json_null(), "x", axes[query->x], "y", measures[query->y],
+        "unit", unit_of(measure_units[query->y], unit), "x_unit", unit_of(by_load ? "" : "s", unit),
+        "count", (json_int_t)series->count, "thinned", series->thinned, "points", "x",
+        column(series->x, series->n, by_load), "min", column(series->min, series->n, true), "max",
+        column(series->max, series->n, true), "mean", column(series->mean, series->n, true));
+}
+
+static int answer_json(struct api *api, const struct job *job, const struct phase_total *phase,
+                       const struct series_get_query *query, struct reply *out, struct problem *why)
+{
+    scoped(series_done) struct series series = { 0 };
+    const struct series_query ask = { .job = job->id,
+                                      .run = (unsigned)query->run,
+                                      .phase = phase ? phase->name : NULL,
+                                      .x = axes[query->x],
+                                      .y = measures[query->y],
+                                      .from = query->from,
+                                      .to = query->to,
+                                      .points = query->points };
+    if (phase && store_series(api->app->store, &ask, &series, why))
+        return -1;
+    job_keep(out, job);
+    return reply_json(out, series_json(query, phase, &series), why);
+}
+
+int job_series(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    const struct series_get_query *query = in->query;
+    scoped(job_done) struct job job = { 0 };
+    const struct phase_total *phase = NULL;
+    bool csv = query->format == FORMAT_CSV || (query->format == FORMAT_BY_ACCEPT && in->type == 1);
+    if (store_job_get(api->app->store, in->job, &job, why) ||
+        pick_phase(&job, query->phase, &phase, why))
+        return -1;
+    if (!csv)
+        return answer_json(api, &job, phase, query, out, why);
+    const struct csv_query ask = { .job = job.id,
+                                   .phase = query->phase,
+                                   .run = (unsigned)query->run,
+                                   .by_load = strcmp(axes[query->x], "load") == 0,
+                                   .from = query->from,
+                                   .to = query->to };
+    return samples_csv(api, &ask, out, why);
+}
