@@ -96,17 +96,16 @@ static int look_at_writer(struct course *course, nsec now, struct problem *why)
     if (course->unwritten)
         return 0;
     if (!course->follow.began && now < course->since + START_GRACE) {
-        /* Perhaps a runner that has not come that far. */
+        /* Perhaps a runner that has not come that far; asking for its lock could get in its way. */
         look_by(course, course->since + START_GRACE);
-        if (!follow_exists(&course->follow))
-            return 0;
+        return 0;
     }
     int lives = follow_exists(&course->follow) ? journal_writer_lives(course->follow.path, why) : 0;
     if (lives < 0)
         return -1;
     if (lives)
         look_by(course, now + LOCK_EVERY);
-    else if (course->follow.began || now >= course->since + START_GRACE)
+    else
         course->unwritten = true;
     return 0;
 }
@@ -125,7 +124,8 @@ static int start(struct course *course, enum launch what, nsec now, struct probl
 
 static int set_stuck(struct course *course, bool stuck, bool *changed, struct problem *why)
 {
-    if (course->stuck == stuck)
+    /* Not beside an open transaction of the journal, which may hold the job's row. */
+    if (course->stuck == stuck || course->follow.pending)
         return 0;
     if (store_job_stuck(course->store, course->job.id, stuck, why) < 0)
         return -1;

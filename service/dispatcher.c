@@ -9,6 +9,16 @@
 #define GAP_FIRST  (100 * NSEC_PER_MSEC)
 #define GAP_MOST   (5 * NSEC_PER_SEC)
 
+struct open_job {
+    job_id id;
+    int state, cleanup;
+    char *target;
+};
+struct open_jobs {
+    size_t n, room;
+    struct open_job *at;
+};
+
 struct dispatcher {
     struct dispatcher_settings settings;
     pthread_t thread;
@@ -23,16 +33,6 @@ struct dispatcher {
 };
 
 /* ---- the open jobs ---- */
-
-struct open_job {
-    job_id id;
-    int state, cleanup;
-    char *target;
-};
-struct open_jobs {
-    size_t n, room;
-    struct open_job *at;
-};
 
 static void open_jobs_done(struct open_jobs *jobs)
 {
@@ -94,7 +94,7 @@ static int look_after(struct dispatcher *dispatcher, const struct open_jobs *job
     struct ingester *ingester = dispatcher->settings.ingester;
     for (size_t i = 0; i < jobs->n; i++) {
         const struct open_job *job = &jobs->at[i];
-        if (job->state == JOB_QUEUED)
+        if (job->state == JOB_QUEUED || (job->cleanup == CLEANUP_BLOCKED && dispatcher->adopted))
             continue;
         if (!ingester_follows(ingester, job->id) && adopt(dispatcher, job, why) < 0)
             return -1;
@@ -205,6 +205,23 @@ static int prepare_store(struct dispatcher *dispatcher, struct problem *why)
     return 0;
 }
 
+static void tell(struct dispatcher *dispatcher, const struct problem *why)
+{
+    scoped_lock(&dispatcher->lock);
+    if (!dispatcher->stop)
+        dispatcher->problem = *why;
+}
+
+/* What an earlier daemon left has been taken over. */
+static void now_ready(struct dispatcher *dispatcher)
+{
+    if (dispatcher->adopted)
+        return;
+    dispatcher->adopted = true;
+    tell(dispatcher, &(struct problem){ 0 });
+    dispatcher->settings.ready(dispatcher->settings.arg);
+}
+
 static int pass(struct dispatcher *dispatcher, struct problem *why)
 {
     if (prepare_store(dispatcher, why) < 0)
@@ -213,10 +230,7 @@ static int pass(struct dispatcher *dispatcher, struct problem *why)
         scoped(open_jobs_done) struct open_jobs jobs = { 0 };
         if (list_open(dispatcher, &jobs, why) < 0 || look_after(dispatcher, &jobs, why) < 0)
             return -1;
-        if (!dispatcher->adopted) {
-            dispatcher->adopted = true;
-            dispatcher->settings.ready(dispatcher->settings.arg);
-        }
+        now_ready(dispatcher);
         if ((claimed = claim(dispatcher, &jobs, why)) < 0)
             return -1;
     }
@@ -226,8 +240,8 @@ static int pass(struct dispatcher *dispatcher, struct problem *why)
 /* Until `deadline`, a nudge or the end; false: the end. */
 static bool rest(struct dispatcher *dispatcher, nsec deadline, const struct problem *why)
 {
+    tell(dispatcher, why);
     scoped_lock(&dispatcher->lock);
-    dispatcher->problem = *why;
     while (!dispatcher->stop && !dispatcher->nudged)
         if (!cond_wait_until(&dispatcher->wake, &dispatcher->lock, deadline))
             break;

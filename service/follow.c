@@ -68,18 +68,26 @@ static void learn(struct follow *follow, const struct journal_record *record)
         follow->urgent = true;
 }
 
+/* What is wrong with the text of a journal stays wrong; a lost database or a full table of files
+ * does not. */
+static bool is_for_good(const struct problem *why)
+{
+    return why->code == PROBLEM_BAD_SYNTAX || why->code == PROBLEM_UNSUPPORTED ||
+           why->code == PROBLEM_BAD_FIELD;
+}
+
 /* Reads and adds; 1: there may be more. */
 static int take_in(struct follow *follow, struct problem *why)
 {
     for (int i = 0; i < PIECE; i++) {
         const struct journal_record *record;
         int got = journal_next(follow->reader, &record, why);
-        if (got < 0)
-            follow->broken = true;
-        if (got <= 0)
-            return got;
-        if (ingest_add(follow->ingest, record, why) < 0)
+        if (got == 0)
+            return 0;
+        if (got < 0 || ingest_add(follow->ingest, record, why) < 0) {
+            follow->broken = is_for_good(why);
             return -1;
+        }
         learn(follow, record);
         follow->pending++;
     }
