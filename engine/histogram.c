@@ -34,21 +34,6 @@ void histogram_merge(struct histogram *into, const struct histogram *from)
     add_totals(into, from);
 }
 
-void histogram_pour(struct histogram *into, struct histogram *from)
-{
-    if (from->count == 0)
-        return;
-    struct range range = range_of(from);
-    for (unsigned i = range.first; i <= range.last; i++)
-        if (from->bucket[i]) {
-            into->bucket[i] += from->bucket[i];
-            from->bucket[i] = 0;
-        }
-    add_totals(into, from);
-    from->count = from->sum = 0;
-    from->min = from->max = 0;
-}
-
 /* Where the rank lies within its bucket, as if the bucket's operations were spread evenly. */
 static nsec within(const struct histogram *histogram, unsigned index, uint64_t rank)
 {
@@ -59,14 +44,18 @@ static nsec within(const struct histogram *histogram, unsigned index, uint64_t r
     return value >= (double)histogram->max ? histogram->max : (nsec)value;
 }
 
+static uint64_t rank_of(const struct histogram *histogram, double share)
+{
+    uint64_t rank = (uint64_t)ceil(share * (double)histogram->count);
+    return rank < 1 ? 1 : rank > histogram->count ? histogram->count : rank;
+}
+
 nsec histogram_percentile(const struct histogram *histogram, double share)
 {
     if (histogram->count == 0)
         return 0;
-    uint64_t rank = (uint64_t)ceil(share * (double)histogram->count);
-    if (rank < 1)
-        rank = 1;
-    if (rank >= histogram->count)
+    uint64_t rank = rank_of(histogram, share);
+    if (rank == histogram->count)
         return histogram->max;
     struct range range = range_of(histogram);
     for (unsigned i = range.first; i <= range.last; i++) {
@@ -75,6 +64,31 @@ nsec histogram_percentile(const struct histogram *histogram, double share)
         rank -= histogram->bucket[i];
     }
     return histogram->max;
+}
+
+void histogram_pour(struct histogram *into, struct histogram *from, nsec *ret_p50, nsec *ret_p99)
+{
+    uint64_t seen = 0, half = rank_of(from, 0.50), most = rank_of(from, 0.99);
+    struct range range = range_of(from);
+    for (unsigned i = range.first; i <= range.last; i++) {
+        uint64_t here = from->bucket[i];
+        if (here == 0)
+            continue;
+        if (seen < half && half <= seen + here)
+            *ret_p50 = within(from, i, half - seen);
+        if (seen < most && most <= seen + here)
+            *ret_p99 = within(from, i, most - seen);
+        seen += here;
+        into->bucket[i] += here;
+        from->bucket[i] = 0;
+    }
+    if (half == seen)
+        *ret_p50 = from->max;
+    if (most == seen)
+        *ret_p99 = from->max;
+    add_totals(into, from);
+    from->count = from->sum = 0;
+    from->min = from->max = 0;
 }
 
 struct latency histogram_latency(const struct histogram *histogram)

@@ -57,8 +57,9 @@ static inline void histogram_note(struct histogram *histogram, nsec latency, uin
 
 /* Adds `from` to `into`. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
-/* Adds `from` to `into` and empties `from`; touches only the buckets between its min and max. */
-void histogram_pour(struct histogram *into, struct histogram *from);
+/* Adds `from` to `into`, empties `from` and tells its median and 99th percentile, in one pass over the
+ * buckets between its min and max: a lane does this for each batch. `from` must not be empty. */
+void histogram_pour(struct histogram *into, struct histogram *from, nsec *ret_p50, nsec *ret_p99);
 /* The latency that a share of the operations did not exceed; 0 when empty. */
 nsec histogram_percentile(const struct histogram *histogram, double share);
 struct latency histogram_latency(const struct histogram *histogram);

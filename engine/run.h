@@ -3,12 +3,16 @@
 #include "engine/base/clock.h"
 #include "engine/base/problem.h"
 #include "engine/job.h"
+#include "engine/journal.h"
+#include "engine/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct run;
-struct lane; /* one worker thread within a phase */
+struct lane; /* one worker thread within a phase: engine/lane.h */
+struct workload;
+struct workspace;
 
 /* Works until lane_claim() gives nothing more. */
 typedef int lane_fn(struct lane *lane, const void *arg, struct problem *why);
@@ -17,9 +21,62 @@ struct phase {
     const char *name; /* "create" */
     const char *unit; /* what load counts: "files" */
     unsigned lanes;
-    uint64_t total;   /* operations to do */
-    uint64_t batch;   /* operations timed together */
-    nsec duration;    /* a deadline; 0: none */
+    uint64_t total;        /* operations to do */
+    const uint64_t *quota; /* of each lane, together `total`; NULL: lanes claim from one pool */
+    uint64_t batch;        /* operations timed together */
+    nsec duration;         /* a deadline; 0: none */
+    struct cost cost;      /* what an operation takes from the target; zero: nothing */
     lane_fn *body;
-    const void *arg;  /* shared by every lane, hence const */
+    const void *arg; /* shared by every lane, hence const */
 };
+
+/* --- for workloads --- */
+
+/* Starts the lanes together, records every batch, joins them. The first lane to fail stops the rest.
+ * A limit (the reserve, ENOSPC, a deadline ...) is a recorded result: returns 0 and *ret_limited is
+ * true. -1 with CANCELLED when the run was told to stop. */
+must_check int run_phase(struct run *run, const struct phase *phase, bool *ret_limited,
+                         struct problem *why);
+/* The run directory; NULL when the operations do nothing (run_is_null). */
+struct workspace *run_workspace(struct run *run);
+/* Whether operations are to return at once, which shows what the engine itself costs. */
+bool run_is_null(const struct run *run);
+/* An entry of the run directory that the run did not make: it is left and listed. `name` may be any
+ * bytes. Clean-up ends `blocked`. Not for lanes. */
+void run_foreign(struct run *run, const char *name);
+bool run_knows_foreign(const struct run *run, const char *name);
+/* Clean-up removed n entries more. Records its progress about once a second; -1 when it is to stop
+ * (by hand: a second Ctrl-C). */
+must_check int run_removed(struct run *run, uint64_t n, struct problem *why);
+
+/* --- for the program --- */
+
+struct run_options {
+    struct journal *journal;     /* borrowed */
+    struct workspace *workspace; /* borrowed; NULL: null target */
+    unsigned run, leg;
+    double reserve;
+    int signals; /* a signalfd: anything on it cancels; -1: none */
+    bool second_signal_stops_cleaning;
+    struct host_sampler *host; /* borrowed; NULL: no host records */
+    /* Told what a phase has done so far, a few times a second; NULL: nobody. */
+    void (*progress)(void *arg, const struct phase_total *phase);
+    void *progress_arg;
+};
+must_check int run_new(const struct run_options *options, struct run **ret, struct problem *why);
+struct run *run_free(struct run *run);
+
+/* Runs the workload's phases, then writes `end`. What came of it: succeeded, failed or cancelled, with
+ * the problem in *why for the latter two. */
+enum job_state run_execute(struct run *run, const struct workload *workload, const void *params,
+                           struct problem *why);
+/* Removes what the run made, with `cleanup` records; done or blocked. -1: it could not go on, and what
+ * is left is listed as far as it is known. */
+must_check int run_clean(struct run *run, const struct workload *workload, const void *params,
+                         enum cleanup_state *ret, struct problem *why);
+/* Phases so far, in order; valid until the next phase. */
+const struct phase_total *run_phases(const struct run *run, size_t *ret_n);
+/* CPU of the whole process while phase i went on: lanes and recorder. */
+nsec run_phase_cpu(const struct run *run, size_t i);
+uint64_t run_removed_count(const struct run *run);
+const char *const *run_foreign_names(const struct run *run, size_t *ret_n);

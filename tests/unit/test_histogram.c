@@ -102,13 +102,15 @@ static void merging_and_pouring_add_up(void **state)
         histogram_note(i % 3 ? a : b, value, 1);
         histogram_note(both, value, 1);
     }
+    nsec p50 = 0, p99 = 0, b50 = histogram_percentile(b, 0.5), b99 = histogram_percentile(b, 0.99);
     histogram_merge(a, empty);
-    struct histogram *poured = calloc(1, sizeof *poured);
-    histogram_merge(poured, b);
-    histogram_pour(a, b);
+    histogram_pour(a, b, &p50, &p99);
+    assert_int_equal(p50, b50);
+    assert_int_equal(p99, b99);
     assert_memory_equal(a, both, sizeof *a);
     assert_memory_equal(b, empty, sizeof *b);
-    free(poured);
+    histogram_merge(b, both);
+    assert_memory_equal(b, both, sizeof *b);
 }
 
 int main(void)

@@ -1,0 +1,170 @@
+#include "engine/cli/by_hand.h"
+
+#include "engine/base/log.h"
+#include "engine/base/text.h"
+#include "engine/cli/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <sys/random.h>
+
+struct request {
+    const struct workload *workload;
+    void *params;
+    const char *on, *journal;
+    double reserve;
+    bool json, null;
+};
+
+static void request_done(struct request *request)
+{
+    if (request->params)
+        fields_done(request->workload->params, request->params);
+    free(request->params);
+}
+
+static const struct field reserve_field[] = {
+    FIELD_SHARE(struct request, reserve, "The share of space and of inodes that is left alone.",
+                .max = 0.99, .preset = 0.05),
+    FIELD_END,
+};
+
+/* name=value, by the workload's table. */
+static int set_param(struct request *request, const char *argument, struct problem *why)
+{
+    const struct field *table = request->workload->params;
+    const char *equals = strchr(argument, '=');
+    char name[64];
+    if (!equals)
+        return problem_field(why, argument, "%s is no option, and no name=value", argument);
+    if (text_fit(name, sizeof name, "%.*s", (int)(equals - argument), argument))
+        return problem_field(why, argument, "there is no parameter of such a long name");
+    const struct field *field = field_named(table, name);
+    if (!field)
+        return field_unknown(table, name, name, why);
+    return field_parse(field, equals + 1, name, request->params, why);
+}
+
+/* Reads options and parameters; *argv are those after the kind. */
+static int read_arguments(struct request *request, char **argv, struct problem *why)
+{
+    for (; *argv; argv++) {
+        const char **valued = strcmp(*argv, "--on") == 0        ? &request->on
+                              : strcmp(*argv, "--journal") == 0 ? &request->journal
+                                                                : NULL;
+        bool reserve = strcmp(*argv, "--reserve") == 0;
+        if ((valued || reserve) && !argv[1])
+            return problem_field(why, *argv, "%s wants a value", *argv);
+        if (valued)
+            *valued = *++argv;
+        else if (reserve && field_parse(reserve_field, *++argv, "--reserve", request, why))
+            return -1;
+        else if (strcmp(*argv, "--json") == 0)
+            request->json = true;
+        else if (strcmp(*argv, "--null") == 0)
+            request->null = true;
+        else if (!reserve && set_param(request, *argv, why))
+            return -1;
+    }
+    if (!request->on == !request->null)
+        return problem_field(why, "--on",
+                             request->on ? "--null works on no folder: leave --on out"
+                                         : "--on DIR is needed: the folder to measure in");
+    return 0;
+}
+
+static int read_request(struct request *request, char **argv, struct problem *why)
+{
+    const struct workload *workload = request->workload;
+    request->params = calloc(1, workload->params_size);
+    if (!request->params)
+        return problem_memory(why);
+    if (fields_preset(workload->params, request->params, why) ||
+        fields_preset(reserve_field, request, why) || read_arguments(request, argv, why))
+        return -1;
+    return workload->check ? workload->check(request->params, NULL, why) : 0;
+}
+
+/* Where the user wants it, or in a file without a name that goes with the process. */
+static int open_journal(const char *path, struct journal **ret, struct problem *why)
+{
+    char temporary[] = "/tmp/plimsoll-XXXXXX";
+    scoped_free char *for_folder = strdup(path ? path : "."), *for_name = strdup(path ? path : ".");
+    if (!for_folder || !for_name)
+        return problem_memory(why);
+    const char *where = path ? dirname(for_folder) : mkdtemp(temporary);
+    const char *name = path ? basename(for_name) : JOURNAL_FILE;
+    scoped_fd int folder = where ? open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (folder < 0)
+        return problem_errno(why, errno, "cannot open the journal's folder %s",
+                             where ? where : temporary);
+    int result = journal_create(folder, name, ret, why);
+    if (!path) {
+        unlinkat(folder, name, 0);
+        rmdir(temporary);
+    }
+    return result;
+}
+
+static int make_nonce(char text[17], struct problem *why)
+{
+    uint64_t nonce;
+    if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
+        return problem_errno(why, errno, "cannot make a random name");
+    return text_fit(text, 17, "%016llx", (unsigned long long)nonce);
+}
+
+static void journal_cell(struct journal **journal)
+{
+    journal_close(*journal);
+}
+
+static int measure(const struct request *request, struct outcome *outcome, struct problem *why)
+{
+    char nonce[17];
+    scoped(journal_cell) struct journal *journal = NULL;
+    struct progress progress = { .tty = isatty(STDERR_FILENO) };
+    scoped_fd int signals = session_signals(why);
+    if (signals < 0 || make_nonce(nonce, why) || open_journal(request->journal, &journal, why))
+        return -1;
+    const struct plan plan = {
+        .workload = request->workload,
+        .params = request->params,
+        .run = 1,
+        .leg = 1,
+        .target = "",
+        .where = request->on,
+        .nonce = nonce,
+        .reserve = request->reserve,
+        .journal = journal,
+        .signals = signals,
+        .by_hand = true,
+        .progress = progress_show,
+        .progress_arg = &progress,
+    };
+    session_run(&plan, outcome);
+    progress_done(&progress);
+    if (!request->json)
+        report_table(&plan, outcome);
+    return request->json ? report_json(&plan, outcome, why) : 0;
+}
+
+enum runner_exit by_hand(char **argv)
+{
+    struct problem why = { 0 };
+    scoped(request_done) struct request request = { .workload = workload_find(argv[0]) };
+    scoped(outcome_done) struct outcome outcome = { 0 };
+    if (read_request(&request, argv + 1, &why)) {
+        log_line(LOG_ERROR, "%s%s%s", why.field, why.field[0] ? ": " : "", why.message);
+        return EXIT_USAGE;
+    }
+    if (measure(&request, &outcome, &why)) {
+        log_line(LOG_ERROR, "%s", why.message);
+        return EXIT_FAILED;
+    }
+    if (outcome.problem.code)
+        log_line(outcome.state == JOB_CANCELLED ? LOG_NOTICE : LOG_ERROR, "%s",
+                 outcome.problem.message);
+    return outcome_exit(&outcome);
+}

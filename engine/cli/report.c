@@ -1,0 +1,323 @@
+#include "engine/cli/report.h"
+
+#include "engine/base/field_json.h"
+
+#include <math.h>
+
+#define PROGRESS_EVERY (2 * NSEC_PER_SEC) /* where each is a line of its own */
+
+enum { TEXT = 48 };
+
+/* 1,750,000 */
+static const char *grouped(char text[TEXT], uint64_t value)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), at = 0;
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = 0;
+    return text;
+}
+
+static const char *rate_text(char text[TEXT], double rate)
+{
+    if (rate >= 100)
+        return grouped(text, (uint64_t)llround(rate));
+    snprintf(text, TEXT, "%.2f", rate);
+    return text;
+}
+
+static const char *short_time(char text[TEXT], nsec value)
+{
+    static const struct {
+        nsec least;
+        double unit;
+        const char *name;
+    } units[] = { { NSEC_PER_SEC, 1e9, "s" }, { NSEC_PER_MSEC, 1e6, "ms" }, { 1000, 1e3, "us" } };
+    for (size_t i = 0; i < COUNT_OF(units); i++)
+        if (value >= units[i].least) {
+            snprintf(text, TEXT, "%.3g %s", (double)value / units[i].unit, units[i].name);
+            return text;
+        }
+    snprintf(text, TEXT, "%lld ns", (long long)value);
+    return text;
+}
+
+static double rate_of(const struct phase_total *phase)
+{
+    double seconds = phase_seconds(phase);
+    return seconds > 0 ? (double)phase->ops / seconds : 0;
+}
+
+/* --- progress --- */
+
+void progress_show(void *arg, const struct phase_total *phase)
+{
+    struct progress *progress = arg;
+    nsec now = clock_monotonic();
+    char done[TEXT], total[TEXT];
+    if (!progress->tty && !phase->finished && now - progress->shown < PROGRESS_EVERY)
+        return;
+    if (!progress->tty && phase->finished)
+        return; /* the table says it */
+    progress->shown = now;
+    fprintf(stderr, "%s%-7s %s of %s %s, %.0f %%%s", progress->tty ? "\r\033[K" : "", phase->name,
+            grouped(done, phase->ops), grouped(total, phase->total), phase->unit,
+            phase->total ? 100.0 * (double)phase->ops / (double)phase->total : 100.0,
+            progress->tty ? "" : "\n");
+}
+
+void progress_done(struct progress *progress)
+{
+    if (progress->tty && progress->shown)
+        fputs("\r\033[K", stderr);
+}
+
+/* --- the table --- */
+
+static void table_row(const struct phase_total *phase)
+{
+    char ops[TEXT], rate[TEXT], p50[TEXT], p99[TEXT], max[TEXT];
+    printf("%-8s %14s %10.3f %12s %10s %10s %10s\n", phase->name, grouped(ops, phase->ops),
+           phase_seconds(phase), rate_text(rate, rate_of(phase)),
+           short_time(p50, phase->latency.p50), short_time(p99, phase->latency.p99),
+           short_time(max, phase->latency.max));
+}
+
+static void say_limits(const struct phase_total *phases, size_t n)
+{
+    char at[TEXT];
+    for (size_t i = 0; i < n; i++)
+        if (phases[i].limit.reached)
+            printf("\nLimit %s: phase %s ended at %s %s; %s.\n",
+                   limit_reasons[phases[i].limit.reason], phases[i].name,
+                   grouped(at, phases[i].limit.at), phases[i].unit, phases[i].limit.detail);
+}
+
+static void say_rate(const struct plan *plan, const struct phase_total *phase)
+{
+    char ops[TEXT], rate[TEXT];
+    printf("\n%s: %s %s in %.2f s, %s %s/s%s.\n", plan->workload->name, grouped(ops, phase->ops),
+           phase->unit, phase_seconds(phase), rate_text(rate, rate_of(phase)), phase->unit,
+           plan->where ? "" : " that nothing was done for (null target)");
+}
+
+void report_table(const struct plan *plan, const struct outcome *outcome)
+{
+    size_t n = 0, foreign_n = 0;
+    const struct phase_total *phases = outcome->run ? run_phases(outcome->run, &n) : NULL;
+    if (n) {
+        printf("%-8s %14s %10s %12s %10s %10s %10s\n", "phase", phases[0].unit, "seconds", "per s",
+               "median", "99 %", "longest");
+        for (size_t i = 0; i < n; i++)
+            table_row(&phases[i]);
+        say_limits(phases, n);
+        say_rate(plan, &phases[0]);
+    }
+    if (outcome->cleanup != CLEANUP_BLOCKED)
+        return;
+    printf("\n%s was not emptied.", outcome->path);
+    const char *const *foreign = outcome->run ? run_foreign_names(outcome->run, &foreign_n) : NULL;
+    for (size_t i = 0; i < foreign_n; i++)
+        printf("%s %s", i ? "," : " Not of this run:", foreign[i]);
+    puts("");
+}
+
+/* --- JSON, by field tables --- */
+
+struct limit_view {
+    int reason;
+    uint64_t at;
+    int64_t error;
+    char *detail;
+};
+static const struct field limit_fields[] = {
+    FIELD_CHOICE(struct limit_view, reason, "What ended the phase.", .choices = limit_reasons),
+    FIELD_COUNT(struct limit_view, at, "The load when it ended."),
+    { .name = "errno",
+      .type = FT_SIGNED,
+      .offset = FIELD_OFFSET(struct limit_view, error, int64_t),
+      .doc = "What the target gave; 0: a bound of ours." },
+    FIELD_TEXT(struct limit_view, detail, "One sentence."),
+    FIELD_END,
+};
+
+struct phase_view {
+    char *name, *unit;
+    uint64_t lanes, batch, total, ops, bytes, errors;
+    double seconds, rate, cpu_ns_per_op;
+    int64_t p50, p90, p99, p999, min, max;
+    void *limit; /* struct limit_view */
+};
+static const struct field phase_fields[] = {
+    FIELD_TEXT(struct phase_view, name, "The phase."),
+    FIELD_TEXT(struct phase_view, unit, "What it counts."),
+    FIELD_COUNT(struct phase_view, lanes, "Its lanes."),
+    FIELD_COUNT(struct phase_view, batch, "Operations timed together."),
+    FIELD_COUNT(struct phase_view, total, "Planned."),
+    FIELD_COUNT(struct phase_view, ops, "Done."),
+    FIELD_COUNT(struct phase_view, bytes, "Bytes written or read."),
+    FIELD_COUNT(struct phase_view, errors, "Operations that failed."),
+    FIELD_NUMBER(struct phase_view, seconds, "From the first start to the last end."),
+    FIELD_NUMBER(struct phase_view, rate, "Operations per second of those."),
+    FIELD_NUMBER(struct phase_view, cpu_ns_per_op, "CPU of the process, lanes and recorder."),
+    FIELD_SIGNED(struct phase_view, min, "Latency, ns."),
+    FIELD_SIGNED(struct phase_view, p50, "Latency, ns."),
+    FIELD_SIGNED(struct phase_view, p90, "Latency, ns."),
+    FIELD_SIGNED(struct phase_view, p99, "Latency, ns."),
+    FIELD_SIGNED(struct phase_view, p999, "Latency, ns."),
+    FIELD_SIGNED(struct phase_view, max, "Latency, ns."),
+    FIELD_OBJECT(struct phase_view, limit, "Null unless one was reached.", .of = limit_fields,
+                 .of_size = sizeof(struct limit_view)),
+    FIELD_END,
+};
+
+struct problem_view {
+    char *code, *field, *message;
+};
+static const struct field problem_fields[] = {
+    FIELD_TEXT(struct problem_view, code, "Its kind."),
+    FIELD_TEXT(struct problem_view, field, "The field at fault."),
+    FIELD_TEXT(struct problem_view, message, "One sentence."),
+    FIELD_END,
+};
+
+struct outcome_view {
+    char *workload;
+    int outcome, cleanup;
+    uint64_t removed;
+    struct texts foreign;
+    struct array phases;
+    void *problem; /* struct problem_view */
+};
+static const struct field outcome_fields[] = {
+    FIELD_TEXT(struct outcome_view, workload, "The kind of benchmark."),
+    FIELD_CHOICE(struct outcome_view, outcome, "What came of it.", .choices = job_states),
+    FIELD_ARRAY(struct outcome_view, phases, "Totals.", .of = phase_fields,
+                .of_size = sizeof(struct phase_view)),
+    FIELD_CHOICE(struct outcome_view, cleanup, "Its clean-up.", .choices = cleanup_states),
+    FIELD_COUNT(struct outcome_view, removed, "Entries that clean-up removed."),
+    FIELD_TEXTS(struct outcome_view, foreign, "Entries that were not made by the run."),
+    FIELD_OBJECT(struct outcome_view, problem, "Null unless it failed.", .of = problem_fields,
+                 .of_size = sizeof(struct problem_view)),
+    FIELD_END,
+};
+
+/* The views borrow their texts: they are rendered, never freed by their tables. */
+static char *borrowed(const char *text)
+{
+    union {
+        const char *in;
+        char *out;
+    } text_of = { text };
+    return text_of.out;
+}
+
+static struct phase_view phase_view(const struct phase_total *phase, nsec cpu,
+                                    struct limit_view *limit)
+{
+    *limit = (struct limit_view){ phase->limit.reason, phase->limit.at, phase->limit.error,
+                                  borrowed(phase->limit.detail) };
+    return (struct phase_view){
+        .name = borrowed(phase->name),
+        .unit = borrowed(phase->unit),
+        .lanes = phase->lanes,
+        .batch = phase->batch,
+        .total = phase->total,
+        .ops = phase->ops,
+        .bytes = phase->bytes,
+        .errors = phase->errors,
+        .seconds = phase_seconds(phase),
+        .rate = rate_of(phase),
+        .cpu_ns_per_op = phase->ops ? (double)cpu / (double)phase->ops : 0,
+        .min = phase->latency.min,
+        .p50 = phase->latency.p50,
+        .p90 = phase->latency.p90,
+        .p99 = phase->latency.p99,
+        .p999 = phase->latency.p999,
+        .max = phase->latency.max,
+        .limit = phase->limit.reached ? limit : NULL,
+    };
+}
+
+static int print(json_t *json, struct problem *why)
+{
+    int result = json ? json_dumpf(json, stdout, JSON_INDENT(2)) : -1;
+    json_decref(json);
+    if (result || putchar('\n') == EOF)
+        return problem_memory(why);
+    return 0;
+}
+
+int report_json(const struct plan *plan, const struct outcome *outcome, struct problem *why)
+{
+    size_t n = 0, foreign_n = 0;
+    const struct phase_total *phases = outcome->run ? run_phases(outcome->run, &n) : NULL;
+    const char *const *foreign = outcome->run ? run_foreign_names(outcome->run, &foreign_n) : NULL;
+    scoped_free struct phase_view *views = calloc(n + 1, sizeof *views);
+    scoped_free struct limit_view *limits = calloc(n + 1, sizeof *limits);
+    scoped_free char **names = calloc(foreign_n + 1, sizeof *names);
+    if (!views || !limits || !names)
+        return problem_memory(why);
+    for (size_t i = 0; i < n; i++)
+        views[i] = phase_view(&phases[i], run_phase_cpu(outcome->run, i), &limits[i]);
+    for (size_t i = 0; i < foreign_n; i++)
+        names[i] = borrowed(foreign[i]);
+    struct problem_view problem = {
+        .code = borrowed(problem_slug(outcome->problem.code)),
+        .field = borrowed(outcome->problem.field),
+        .message = borrowed(outcome->problem.message),
+    };
+    const struct outcome_view view = {
+        .workload = borrowed(plan->workload->name),
+        .outcome = (int)outcome->state,
+        .cleanup = (int)outcome->cleanup,
+        .removed = outcome->run ? run_removed_count(outcome->run) : 0,
+        .foreign = { foreign_n, names },
+        .phases = { n, views },
+        .problem = outcome->problem.code ? &problem : NULL,
+    };
+    return print(fields_render(outcome_fields, &view), why);
+}
+
+/* --- workloads --- */
+
+static void show_field(const struct field *f, const void *presets)
+{
+    char preset[128] = "";
+    if (!f->required && field_format(f, presets, preset, sizeof preset) != 0)
+        preset[0] = 0;
+    printf("  %-12s %s", f->name, f->doc);
+    if (preset[0])
+        printf(" Default: %s.", preset);
+    for (const char *const *c = f->choices; c && *c; c++)
+        printf("%s%s", c == f->choices ? " One of: " : ", ", *c);
+    puts(f->choices ? "." : "");
+}
+
+void report_workloads(void)
+{
+    for (const struct workload *const *w = workload_all(); *w; w++) {
+        struct problem why = { 0 };
+        scoped_free void *presets = calloc(1, (*w)->params_size);
+        printf("%s%s\n  %s\n", w == workload_all() ? "" : "\n", (*w)->name, (*w)->summary);
+        if (!presets || fields_preset((*w)->params, presets, &why))
+            continue;
+        for (const struct field *f = (*w)->params; f->type; f++)
+            show_field(f, presets);
+        fields_done((*w)->params, presets);
+    }
+}
+
+int report_workloads_json(struct problem *why)
+{
+    json_t *list = json_array();
+    for (const struct workload *const *w = workload_all(); *w; w++)
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:o}", "name", (*w)->name, "summary",
+                                        (*w)->summary, "params", fields_schema((*w)->params)));
+    return print(list, why);
+}

@@ -1,0 +1,229 @@
+#include "engine/lane.h"
+
+#include "engine/crew.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+/* --- the crew --- */
+
+void crew_stop(struct crew *crew, enum stop_cause cause)
+{
+    int none = STOP_NOT;
+    atomic_compare_exchange_strong(&crew->stop, &none, (int)cause);
+}
+
+void crew_wake(struct crew *crew)
+{
+    if (!atomic_exchange(&crew->woken, true))
+        eventfd_write(crew->wake, 1);
+}
+
+void crew_limit(struct crew *crew, const struct limit *limit)
+{
+    pthread_mutex_lock(&crew->lock);
+    if (!crew->limit.reached)
+        crew->limit = *limit;
+    pthread_mutex_unlock(&crew->lock);
+    crew_stop(crew, STOP_LIMIT);
+}
+
+void crew_room(struct crew *crew)
+{
+    if (atomic_load(&crew->starved) == 0)
+        return;
+    pthread_mutex_lock(&crew->lock);
+    pthread_cond_broadcast(&crew->room);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+/* --- batches --- */
+
+/* Switches need a system call, and one that matters leaves a gap between the lane's time and its CPU
+ * time; without a gap there is nothing to ask. The kernel counts on, so none is lost. */
+static uint32_t switches_since(struct lane *lane, nsec elapsed, nsec cpu)
+{
+    if (elapsed <= cpu)
+        return 0;
+    struct rusage used;
+    getrusage(RUSAGE_THREAD, &used);
+    uint32_t n = (uint32_t)((uint64_t)used.ru_nivcsw - lane->switches);
+    lane->switches = (uint64_t)used.ru_nivcsw;
+    return n;
+}
+
+/* The recorder orders samples by `at`, so it must know whether one older than its own look at the clock
+ * may still come: `closing` is set before `at` is read and cleared when the sample can be seen. */
+static void close_batch(struct lane *lane)
+{
+    struct histogram *batch = lane->batch;
+    atomic_store(&lane->closing, true);
+    nsec end = clock_monotonic(), cpu = clock_thread_cpu();
+    struct sample sample = {
+        .at = end - lane->crew->epoch,
+        .elapsed = end - lane->start,
+        .lane = lane->index,
+        .ops = batch->count,
+        .bytes = lane->bytes,
+        .errors = lane->errors,
+        .cpu = cpu - lane->cpu,
+        .max = batch->max,
+    };
+    lane->cpu = cpu;
+    lane->open = false;
+    lane->all_errors += lane->errors;
+    if (sample.ops) {
+        sample.switches = switches_since(lane, sample.elapsed, sample.cpu);
+        histogram_pour(lane->whole, batch, &sample.p50, &sample.p99);
+        lane->ops += sample.ops;
+        lane->all_bytes += sample.bytes;
+        lane->last_done = sample.at;
+        if (lane->first_start < 0)
+            lane->first_start = sample.at - sample.elapsed;
+        ring_push(&lane->ring, &sample);
+    }
+    atomic_store_explicit(&lane->closing, false, memory_order_release);
+    if (ring_used(&lane->ring) >= lane->crew->wake_at &&
+        !atomic_load_explicit(&lane->crew->woken, memory_order_relaxed))
+        crew_wake(lane->crew);
+}
+
+/* Waits until the recorder has made room for the next sample. */
+static void wait_for_room(struct lane *lane)
+{
+    struct crew *crew = lane->crew;
+    pthread_mutex_lock(&crew->lock);
+    atomic_fetch_add(&crew->starved, 1);
+    while (ring_full(&lane->ring) && !lane_stopped(lane)) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec++; /* a look at `stop` at least once a second */
+        crew_wake(crew);
+        pthread_cond_timedwait(&crew->room, &crew->lock, &until);
+    }
+    atomic_fetch_sub(&crew->starved, 1);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static bool may_start(struct lane *lane)
+{
+    if (lane->open)
+        close_batch(lane);
+    if (ring_full(&lane->ring))
+        wait_for_room(lane);
+    return !lane_stopped(lane);
+}
+
+static void start_batch(struct lane *lane)
+{
+    lane->bytes = lane->errors = 0;
+    lane->open = true;
+    lane->start = clock_monotonic();
+    lane_restart(lane);
+}
+
+bool lane_begin(struct lane *lane)
+{
+    if (!may_start(lane))
+        return false;
+    start_batch(lane);
+    return true;
+}
+
+static uint64_t at_most(uint64_t n, uint64_t batch)
+{
+    return n < batch ? n : batch;
+}
+
+/* What is left to claim, as far as it can be known before claiming. */
+static uint64_t left(struct lane *lane)
+{
+    const struct phase *phase = lane->crew->phase;
+    if (phase->quota)
+        return phase->quota[lane->index] - lane->claimed;
+    uint64_t next = atomic_load_explicit(&lane->crew->next, memory_order_relaxed);
+    return next < phase->total ? phase->total - next : 0;
+}
+
+static uint64_t take(struct lane *lane, uint64_t *ret_first)
+{
+    const struct phase *phase = lane->crew->phase;
+    if (phase->quota) {
+        uint64_t n = at_most(phase->quota[lane->index] - lane->claimed, phase->batch);
+        *ret_first = lane->claimed;
+        lane->claimed += n;
+        return n;
+    }
+    uint64_t first =
+        atomic_fetch_add_explicit(&lane->crew->next, phase->batch, memory_order_relaxed);
+    *ret_first = first;
+    return first < phase->total ? at_most(phase->total - first, phase->batch) : 0;
+}
+
+uint64_t lane_claim(struct lane *lane, uint64_t *ret_first)
+{
+    struct crew *crew = lane->crew;
+    struct limit limit;
+    if (!may_start(lane))
+        return 0;
+    uint64_t n = at_most(left(lane), crew->phase->batch);
+    if (n == 0)
+        return 0;
+    nsec now = lane->last_done + crew->epoch; /* its last look at the clock is near enough */
+    int refused = limits_admit(&crew->limits, n, now, &limit, &lane->why);
+    if (refused > 0)
+        crew_limit(crew, &limit);
+    if (refused < 0)
+        crew_stop(crew, STOP_FAILURE);
+    if (refused || (n = take(lane, ret_first)) == 0)
+        return 0;
+    start_batch(lane);
+    return n;
+}
+
+int lane_refused(struct lane *lane, int error, bool creates, const char *doing, const char *name,
+                 struct problem *why)
+{
+    struct limit limit;
+    lane->errors++;
+    if (limits_explain(lane->crew->limits.fd, error, creates, &limit)) {
+        crew_limit(lane->crew, &limit);
+        return 0;
+    }
+    return problem_errno(why, error, "cannot %s %s", doing, name);
+}
+
+/* --- the thread --- */
+
+static enum gate wait_at_gate(struct crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->ready++;
+    pthread_cond_broadcast(&crew->ready_or_open);
+    while (crew->gate == GATE_CLOSED)
+        pthread_cond_wait(&crew->ready_or_open, &crew->lock);
+    enum gate gate = crew->gate;
+    pthread_mutex_unlock(&crew->lock);
+    return gate;
+}
+
+void *lane_main(void *arg)
+{
+    struct lane *lane = arg;
+    struct crew *crew = lane->crew;
+    /* A table of descriptors of its own: the kernel then takes no reference and no lock of the table
+     * for each call, as in a process without threads. Without it all works, a little slower. */
+    (void)!unshare(CLONE_FILES);
+    if (wait_at_gate(crew) == GATE_ABANDONED)
+        return NULL;
+    lane->cpu = clock_thread_cpu();
+    if (crew->phase->body(lane, crew->phase->arg, &lane->why))
+        crew_stop(crew, STOP_FAILURE);
+    if (lane->open)
+        close_batch(lane);
+    atomic_fetch_sub(&crew->running, 1);
+    crew_wake(crew);
+    return NULL;
+}

@@ -1,0 +1,83 @@
+/* One worker thread within a phase, as a workload's body sees it. What a lane does for each operation
+ * stands here, so that it is compiled into the body's loop: no lock, no system call. */
+#pragma once
+#include "engine/histogram.h"
+#include "engine/ring.h"
+#include "engine/run.h"
+#include "engine/tick.h"
+
+#include <pthread.h>
+
+struct crew; /* what the lanes of a phase share: engine/crew.h */
+
+struct lane {
+    /* touched by every operation */
+    uint64_t last; /* tick at the end of the operation before */
+    struct tick_scale scale;
+    const atomic_int *stop;  /* of the crew; not 0: end after this operation */
+    uint64_t bytes;          /* of this batch */
+    struct histogram *batch; /* of this batch; emptied into `whole` when it ends */
+
+    /* touched by every batch */
+    struct histogram *whole; /* of the phase */
+    struct ring ring;
+    _Atomic bool closing; /* its next sample's `at` may be older than what the recorder reads now */
+    bool open;            /* a batch is being timed */
+    nsec start, cpu;      /* of this batch */
+    uint64_t switches;    /* involuntary, of the thread, when last read */
+    uint64_t errors;      /* of this batch */
+    uint64_t claimed;     /* of this lane's quota */
+
+    nsec recorded; /* the recorder's: `at` of the last sample it took */
+
+    struct crew *crew;
+    unsigned index;
+    pthread_t thread;
+
+    /* totals, read after the join */
+    uint64_t ops, all_bytes, all_errors;
+    nsec first_start, last_done; /* since the leg began; last_done 0: it did nothing */
+    struct problem why;
+};
+
+/* The next batch for this lane: how many operations, and the number of the first. 0: stop now. */
+uint64_t lane_claim(struct lane *lane, uint64_t *ret_first);
+/* The next batch of as many operations as the body finds. False: stop now. */
+bool lane_begin(struct lane *lane);
+/* The operation failed with this errno. A limit of the target ends the phase: returns 0. Anything else
+ * is a failure: -1. `creates`: the call was to make a new name in a directory. */
+must_check int lane_refused(struct lane *lane, int error, bool creates, const char *doing,
+                            const char *name, struct problem *why);
+
+static inline unsigned lane_index(const struct lane *lane)
+{
+    return lane->index;
+}
+static inline bool lane_stopped(const struct lane *lane)
+{
+    return atomic_load_explicit(lane->stop, memory_order_relaxed) != 0;
+}
+/* Starts the clock afresh: what came since the last operation belongs to none. */
+static inline void lane_restart(struct lane *lane)
+{
+    lane->last = tick_read(&lane->scale);
+}
+/* An operation ended now; the next one starts now. False: end here. */
+static inline bool lane_note(struct lane *lane, uint64_t bytes)
+{
+    uint64_t now = tick_read(&lane->scale);
+    histogram_note(lane->batch, tick_nsec(&lane->scale, now - lane->last), 1);
+    lane->last = now;
+    lane->bytes += bytes;
+    return !lane_stopped(lane);
+}
+/* n operations that one call did end now; each counts with its share of the time. */
+static inline bool lane_note_many(struct lane *lane, uint64_t n, uint64_t bytes)
+{
+    uint64_t now = tick_read(&lane->scale);
+    if (n)
+        histogram_note(lane->batch, tick_nsec(&lane->scale, now - lane->last) / (nsec)n, n);
+    lane->last = now;
+    lane->bytes += bytes;
+    return !lane_stopped(lane);
+}

@@ -1,0 +1,179 @@
+#include "engine/limits.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+/* What a new file takes beside its blocks: its directory entry, and its inode where those are not laid
+ * out beforehand. Upper bounds, so that the floor holds. */
+static uint64_t metadata_bytes(const struct statfs *facts)
+{
+    switch ((unsigned long)facts->f_type) {
+    case EXT4_SUPER_MAGIC:
+        return 64;
+    case XFS_SUPER_MAGIC:
+        return 512 + 64 + 64; /* inode, entry, their trees */
+    case BTRFS_SUPER_MAGIC:
+        return 2048; /* inode and three items, in two copies, leaves half full */
+    case TMPFS_MAGIC:
+        return 0;
+    default:
+        return 512;
+    }
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return unit ? (value + unit - 1) / unit * unit : value;
+}
+
+int limits_init(struct limits *limits, int fd, double reserve, struct cost cost, unsigned lanes,
+                uint64_t batch, struct problem *why)
+{
+    struct statfs facts;
+    *limits = (struct limits){ .fd = fd, .reserve = reserve };
+    pthread_mutex_init(&limits->lock, NULL);
+    if (cost.inodes == 0 && cost.bytes == 0)
+        limits->fd = -1;
+    if (limits->fd < 0)
+        return 0;
+    if (fstatfs(fd, &facts) != 0)
+        return problem_errno(why, errno, "cannot ask the target for its space");
+    limits->space_floor = (uint64_t)((double)facts.f_blocks * reserve) * (uint64_t)facts.f_bsize;
+    limits->inode_floor = (uint64_t)((double)facts.f_files * reserve);
+    limits->cost = (struct cost){
+        .inodes = cost.inodes,
+        .bytes = round_up(cost.bytes, (uint64_t)facts.f_bsize) +
+                 (cost.inodes ? metadata_bytes(&facts) : 0),
+    };
+    limits->in_flight = (lanes - 1) * batch;
+    return 0;
+}
+
+void limits_done(struct limits *limits)
+{
+    pthread_mutex_destroy(&limits->lock);
+}
+
+static void say_floor(const struct limits *limits, enum limit_reason reason, uint64_t left,
+                      uint64_t all, struct limit *ret)
+{
+    *ret = (struct limit){ .reached = true, .reason = reason };
+    snprintf(ret->detail, sizeof ret->detail,
+             "the reserve of %g %% of the target's %s was reached: %llu of %llu%s are left",
+             limits->reserve * 100, reason == LIMIT_SPACE ? "space" : "inodes",
+             (unsigned long long)left, (unsigned long long)all,
+             reason == LIMIT_SPACE ? " bytes" : "");
+}
+
+/* How many operations fit between what is available and the floor. */
+static uint64_t room(uint64_t available, uint64_t floor, uint64_t each)
+{
+    if (each == 0)
+        return UINT64_MAX / 4;
+    return available > floor ? (available - floor) / each : 0;
+}
+
+static int look(struct limits *limits, uint64_t n, nsec now, struct limit *ret, struct problem *why)
+{
+    struct statfs facts;
+    if (fstatfs(limits->fd, &facts) != 0)
+        return problem_errno(why, errno, "cannot ask the target for its space");
+    uint64_t block = (uint64_t)facts.f_bsize;
+    uint64_t space = room(facts.f_bavail * block, limits->space_floor, limits->cost.bytes);
+    uint64_t inodes = facts.f_files ? room(facts.f_ffree, limits->inode_floor, limits->cost.inodes)
+                                    : UINT64_MAX / 4;
+    uint64_t least = space < inodes ? space : inodes;
+    uint64_t needed = limits->in_flight + n;
+    if (least < needed) {
+        if (inodes <= space)
+            say_floor(limits, LIMIT_INODES, facts.f_ffree, facts.f_files, ret);
+        else
+            say_floor(limits, LIMIT_SPACE, facts.f_bavail * block, facts.f_blocks * block, ret);
+        return 1;
+    }
+    uint64_t grant = (least - limits->in_flight) / 2; /* half: checks are spaced by what is left */
+    if (grant < n)
+        grant = n;
+    if (grant > INT64_MAX / 2)
+        grant = INT64_MAX / 2;
+    atomic_store(&limits->look_at, now + NSEC_PER_SEC);
+    atomic_store(&limits->credit, (int64_t)(grant - n));
+    return 0;
+}
+
+static bool take_credit(struct limits *limits, uint64_t n, nsec now)
+{
+    if (now >= atomic_load_explicit(&limits->look_at, memory_order_relaxed))
+        return false;
+    return atomic_fetch_sub_explicit(&limits->credit, (int64_t)n, memory_order_relaxed) >=
+           (int64_t)n;
+}
+
+int limits_admit(struct limits *limits, uint64_t n, nsec now, struct limit *ret,
+                 struct problem *why)
+{
+    if (limits->fd < 0 || take_credit(limits, n, now))
+        return 0;
+    pthread_mutex_lock(&limits->lock);
+    int result = take_credit(limits, n, now) ? 0 : look(limits, n, now, ret, why);
+    pthread_mutex_unlock(&limits->lock);
+    return result;
+}
+
+/* ENOSPC: which of the things that it may mean. */
+static void explain_no_space(int fd, bool creates, struct limit *ret)
+{
+    struct statfs facts;
+    ret->reason = LIMIT_SPACE;
+    if (fd < 0 || fstatfs(fd, &facts) != 0) {
+        snprintf(ret->detail, sizeof ret->detail, "the target says that it has no space left");
+        return;
+    }
+    unsigned long long space =
+        (unsigned long long)facts.f_bfree * (unsigned long long)facts.f_bsize;
+    unsigned long long inodes = (unsigned long long)facts.f_ffree;
+    if (facts.f_files && inodes == 0) {
+        ret->reason = LIMIT_INODES;
+        snprintf(ret->detail, sizeof ret->detail, "all %llu inodes of the target are in use",
+                 (unsigned long long)facts.f_files);
+    } else if (creates && (unsigned long)facts.f_type == EXT4_SUPER_MAGIC && facts.f_bavail > 8) {
+        ret->reason = LIMIT_DIRECTORY_INDEX;
+        snprintf(ret->detail, sizeof ret->detail,
+                 "the directory's index is full, while %llu bytes and %llu inodes are free", space,
+                 inodes);
+    } else {
+        snprintf(ret->detail, sizeof ret->detail,
+                 "the target has no space left for this; it tells %llu bytes free", space);
+    }
+}
+
+bool limits_explain(int fd, int error, bool creates, struct limit *ret)
+{
+    struct limit limit = { .reached = true, .error = error };
+    switch (error) {
+    case ENOSPC:
+        explain_no_space(fd, creates, &limit);
+        break;
+    case EDQUOT:
+        limit.reason = LIMIT_QUOTA;
+        snprintf(limit.detail, sizeof limit.detail, "the quota of the user or project is used up");
+        break;
+    case EMLINK:
+        limit.reason = LIMIT_LINKS;
+        snprintf(limit.detail, sizeof limit.detail, "no more links are possible there");
+        break;
+    case ENAMETOOLONG:
+        limit.reason = LIMIT_NAME;
+        snprintf(limit.detail, sizeof limit.detail, "the target refuses a name of this length");
+        break;
+    default:
+        return false;
+    }
+    *ret = limit;
+    return true;
+}

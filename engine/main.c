@@ -1,0 +1,127 @@
+/* plimsoll-runner: measures one job, in a process of its own. */
+#include "engine/base/log.h"
+#include "engine/cli/by_hand.h"
+#include "engine/cli/job.h"
+#include "engine/cli/report.h"
+
+#include <stdbool.h>
+
+static const char help[] =
+    "plimsoll-runner measures how much load a filesystem carries before it slows down.\n"
+    "\n"
+    "  plimsoll-runner run KIND --on DIR [OPTION ...] [NAME=VALUE ...]\n"
+    "      Measures in a new folder below DIR, and removes it afterwards. Progress goes to "
+    "standard\n"
+    "      error, a table and the rate to standard output.\n"
+    "        --reserve SHARE   of space and inodes to leave alone (5%)\n"
+    "        --journal FILE    keep every batch there; the file must not exist yet\n"
+    "        --json            totals as JSON\n"
+    "        --null            in place of --on: operations that return at once, which shows what "
+    "the\n"
+    "                          engine itself costs; there is nothing to list then\n"
+    "      For example: plimsoll-runner run create-scaling --on /srv/scratch files=200000 "
+    "threads=2\n"
+    "\n"
+    "  plimsoll-runner run SPEC.json --settings FILE\n"
+    "      Runs a job of the service; the journal is written beside the spec.\n"
+    "  plimsoll-runner clean SPEC.json --settings FILE\n"
+    "      Removes what such a job left behind; may be repeated.\n"
+    "  plimsoll-runner workloads [--json]\n"
+    "      The kinds and their parameters.\n"
+    "  plimsoll-runner --version | --help\n"
+    "\n"
+    "Ends with 0 when the measurement came to its end (a limit of the target included), 1 when it\n"
+    "failed, 2 when it was refused, 3 when it was cancelled, 4 when clean-up met entries not its "
+    "own.\n";
+
+static enum runner_exit usage(const char *what)
+{
+    log_line(LOG_ERROR, "%s; plimsoll-runner --help tells more", what);
+    return EXIT_USAGE;
+}
+
+/* SPEC.json --settings FILE, in either order. */
+static enum runner_exit with_spec(char **argv, enum runner_exit (*act)(const char *, const char *))
+{
+    const char *spec = NULL, *settings = "/etc/plimsoll/plimsoll.conf";
+    for (; *argv; argv++)
+        if (strcmp(*argv, "--settings") == 0 && argv[1])
+            settings = *++argv;
+        else if (!spec && (*argv)[0] != '-')
+            spec = *argv;
+        else
+            return usage("one SPEC.json and --settings FILE are wanted");
+    return spec ? act(spec, settings) : usage("a SPEC.json is wanted");
+}
+
+static bool is_spec(const char *argument)
+{
+    size_t n = strlen(argument);
+    return n > 5 && strcmp(argument + n - 5, ".json") == 0;
+}
+
+static enum runner_exit run(char **argv)
+{
+    if (!argv[0])
+        return usage("run wants a kind of workload, or a SPEC.json");
+    if (workload_find(argv[0]))
+        return by_hand(argv);
+    for (char **a = argv; *a; a++)
+        if (is_spec(*a))
+            return with_spec(argv, job_run);
+    log_line(LOG_ERROR, "there is no workload %s; plimsoll-runner workloads lists them", argv[0]);
+    return EXIT_USAGE;
+}
+
+static enum runner_exit clean(char **argv)
+{
+    return with_spec(argv, job_clean);
+}
+
+static enum runner_exit workloads(char **argv)
+{
+    struct problem why = { 0 };
+    if (argv[0] && (strcmp(argv[0], "--json") != 0 || argv[1]))
+        return usage("workloads takes --json or nothing");
+    if (!argv[0])
+        report_workloads();
+    else if (report_workloads_json(&why))
+        log_problem(LOG_ERROR, "workloads", &why);
+    return why.code ? EXIT_FAILED : EXIT_DONE;
+}
+
+static enum runner_exit version(char **argv)
+{
+    (void)argv;
+    puts("plimsoll-runner " PLIMSOLL_VERSION);
+    return EXIT_DONE;
+}
+
+static enum runner_exit show_help(char **argv)
+{
+    (void)argv;
+    fputs(help, stdout);
+    return EXIT_DONE;
+}
+
+static const struct command {
+    const char *name;
+    enum runner_exit (*act)(char **argv); /* the arguments after it */
+} commands[] = {
+    { "run", run },           { "clean", clean },      { "workloads", workloads },
+    { "--version", version }, { "--help", show_help }, { "-h", show_help },
+};
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return (int)usage("a command is wanted");
+    for (char **a = argv + 2; *a; a++)
+        if (strcmp(*a, "--help") == 0)
+            return (int)show_help(a);
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        if (strcmp(commands[i].name, argv[1]) == 0)
+            return (int)commands[i].act(argv + 2);
+    log_line(LOG_ERROR, "there is no command %s; plimsoll-runner --help lists them", argv[1]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,264 @@
+#include "engine/workspace.h"
+
+#include "engine/base/text.h"
+#include "engine/run.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+enum { LISTING = 64 << 10 };
+
+struct workspace {
+    int base, fd;
+    char name[WORKSPACE_NAME];
+    char *path;
+};
+
+int workspace_name(char name[WORKSPACE_NAME], job_id job, unsigned run, const char *nonce,
+                   struct problem *why)
+{
+    if (text_fit(name, WORKSPACE_NAME, "plimsoll-%lld-%u-%s", (long long)job, run, nonce))
+        return problem_set(why, PROBLEM_INTERNAL, "the nonce %s is too long", nonce);
+    return 0;
+}
+
+int workspace_open_folder(int folder, const char *name, struct problem *why)
+{
+    struct open_how how = {
+        .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+    };
+    int fd = (int)syscall(SYS_openat2, folder, name, &how, sizeof how);
+    if (fd < 0)
+        return problem_errno(why, errno, "cannot open the folder %s", name);
+    return fd;
+}
+
+static int open_base(const char *where, const char *name, struct workspace **ret,
+                     struct problem *why)
+{
+    struct workspace *workspace = calloc(1, sizeof *workspace);
+    if (!workspace)
+        return problem_memory(why);
+    workspace->fd = -1;
+    workspace->base = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (workspace->base < 0) {
+        int error = errno;
+        free(workspace);
+        return problem_errno(why, error, "cannot open the target %s", where);
+    }
+    snprintf(workspace->name, sizeof workspace->name, "%s", name);
+    workspace->path = text_new("%s/%s", where, name);
+    if (!workspace->path) {
+        workspace_close(workspace);
+        return problem_memory(why);
+    }
+    *ret = workspace;
+    return 0;
+}
+
+static void workspace_cell(struct workspace **workspace)
+{
+    *workspace = workspace_close(*workspace);
+}
+
+int workspace_make(const char *where, const char *name, struct workspace **ret, struct problem *why)
+{
+    scoped(workspace_cell) struct workspace *workspace = NULL;
+    if (open_base(where, name, &workspace, why))
+        return -1;
+    if (mkdirat(workspace->base, name, 0700) != 0) {
+        if (errno == EEXIST)
+            return problem_set(why, PROBLEM_CONFLICT, "there is a %s/%s already", where, name);
+        return problem_errno(why, errno, "cannot make %s/%s", where, name);
+    }
+    workspace->fd = workspace_open_folder(workspace->base, name, why);
+    if (workspace->fd < 0) {
+        unlinkat(workspace->base, name, AT_REMOVEDIR);
+        return -1;
+    }
+    *ret = steal(&workspace);
+    return 0;
+}
+
+int workspace_find(const char *where, const char *name, struct workspace **ret, struct problem *why)
+{
+    scoped(workspace_cell) struct workspace *workspace = NULL;
+    struct stat facts;
+    if (open_base(where, name, &workspace, why))
+        return -1;
+    if (fstatat(workspace->base, name, &facts, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT)
+            return 0;
+        return problem_errno(why, errno, "cannot look at %s/%s", where, name);
+    }
+    workspace->fd = workspace_open_folder(workspace->base, name, why);
+    if (workspace->fd < 0)
+        return -1;
+    if (fstat(workspace->fd, &facts) != 0 || facts.st_uid != geteuid())
+        return problem_set(why, PROBLEM_CONFLICT, "%s/%s belongs to another user", where, name);
+    *ret = steal(&workspace);
+    return 1;
+}
+
+struct workspace *workspace_close(struct workspace *workspace)
+{
+    if (!workspace)
+        return NULL;
+    if (workspace->fd >= 0)
+        close(workspace->fd);
+    if (workspace->base >= 0)
+        close(workspace->base);
+    free(workspace->path);
+    free(workspace);
+    return NULL;
+}
+
+int workspace_fd(const struct workspace *workspace)
+{
+    return workspace->fd;
+}
+
+const char *workspace_path(const struct workspace *workspace)
+{
+    return workspace->path;
+}
+
+int workspace_remove(struct workspace *workspace, struct problem *why)
+{
+    if (unlinkat(workspace->base, workspace->name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    if (errno == ENOTEMPTY || errno == EEXIST)
+        return 1;
+    return problem_errno(why, errno, "cannot remove %s", workspace->path);
+}
+
+/* --- sweeping --- */
+
+struct sweep {
+    struct run *run;
+    int folder;
+    const struct made *made;
+    const char *prefix; /* of names told as foreign: "" or "d0001/" */
+    uint64_t removed;   /* in this pass */
+};
+
+static bool name_is_made(const struct made *made, const char *name)
+{
+    uint64_t number = 0;
+    unsigned i;
+    if (name[0] != made->prefix)
+        return false;
+    for (i = 1; isdigit((unsigned char)name[i]) && i <= made->digits; i++)
+        number = number * 10 + (uint64_t)(name[i] - '0');
+    return i == made->digits + 1 && name[i] == 0 && number < made->below;
+}
+
+/* By name, kind, owner and size; never followed. Gone meanwhile counts as not ours. */
+static bool is_made(const struct sweep *sweep, const char *name)
+{
+    const struct made *made = sweep->made;
+    struct stat facts;
+    if (!name_is_made(made, name) || fstatat(sweep->folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    if (facts.st_uid != geteuid())
+        return false;
+    if (made->inside)
+        return S_ISDIR(facts.st_mode);
+    return S_ISREG(facts.st_mode) && (uint64_t)facts.st_size <= made->bytes_most;
+}
+
+static int sweep_folder(struct sweep *sweep, struct problem *why);
+
+static int sweep_inside(struct sweep *sweep, const char *name, struct problem *why)
+{
+    char prefix[300];
+    scoped_fd int folder = workspace_open_folder(sweep->folder, name, why);
+    if (folder < 0)
+        return -1;
+    if (text_fit(prefix, sizeof prefix, "%s%s/", sweep->prefix, name))
+        return problem_set(why, PROBLEM_INTERNAL, "%s is too long", name);
+    struct sweep inner = {
+        .run = sweep->run, .folder = folder, .made = sweep->made->inside, .prefix = prefix
+    };
+    return sweep_folder(&inner, why);
+}
+
+static int sweep_entry(struct sweep *sweep, const char *name, struct problem *why)
+{
+    char shown[600];
+    snprintf(shown, sizeof shown, "%s%s", sweep->prefix, name);
+    bool folder = sweep->made->inside != NULL;
+    if (run_knows_foreign(sweep->run, shown) || !is_made(sweep, name)) {
+        run_foreign(sweep->run, shown);
+        return 0;
+    }
+    if (folder && sweep_inside(sweep, name, why))
+        return -1;
+    if (unlinkat(sweep->folder, name, folder ? AT_REMOVEDIR : 0) == 0)
+        sweep->removed++;
+    else if (errno != ENOENT && !(folder && (errno == ENOTEMPTY || errno == EEXIST)))
+        return problem_errno(why, errno, "cannot remove %s", shown);
+    return 0;
+}
+
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+static bool is_dots(const char *name)
+{
+    return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
+}
+
+/* One pass over the folder. */
+static int sweep_pass(struct sweep *sweep, char *buffer, struct problem *why)
+{
+    sweep->removed = 0;
+    if (lseek(sweep->folder, 0, SEEK_SET) < 0)
+        return problem_errno(why, errno, "cannot rewind the run directory");
+    for (;;) {
+        long got = syscall(SYS_getdents64, sweep->folder, buffer, LISTING);
+        uint64_t before = sweep->removed;
+        if (got < 0)
+            return problem_errno(why, errno, "cannot list the run directory");
+        if (got == 0)
+            return 0;
+        for (long at = 0; at < got;) {
+            const struct entry *entry = (const void *)(buffer + at);
+            if (!is_dots(entry->name) && sweep_entry(sweep, entry->name, why))
+                return -1;
+            at += entry->length;
+        }
+        if (run_removed(sweep->run, sweep->removed - before, why))
+            return -1;
+    }
+}
+
+/* A listing may skip entries while others are removed: passes go on until one removes nothing. */
+static int sweep_folder(struct sweep *sweep, struct problem *why)
+{
+    scoped_free char *buffer = malloc(LISTING);
+    if (!buffer)
+        return problem_memory(why);
+    do
+        if (sweep_pass(sweep, buffer, why))
+            return -1;
+    while (sweep->removed);
+    return 0;
+}
+
+int workspace_sweep(struct run *run, int folder, const struct made *made, struct problem *why)
+{
+    struct sweep sweep = { .run = run, .folder = folder, .made = made, .prefix = "" };
+    return sweep_folder(&sweep, why);
+}
