@@ -7,15 +7,19 @@
 static char *bound_text(const struct field *f, double bound, char *text, size_t size)
 {
     struct field local = { .type = f->type };
-    uint64_t bytes = (uint64_t)bound;
-    nsec duration = (nsec)(bound * 1e9);
-    const void *value = f->type == FT_BYTES     ? (const void *)&bytes
-                        : f->type == FT_SECONDS ? (const void *)&duration
-                                                : (const void *)&bound;
-    if (f->type == FT_BYTES || f->type == FT_SECONDS || f->type == FT_SHARE)
-        field_format(&local, value, text, size);
-    else
+    uint64_t bytes;
+    nsec duration;
+    if (f->type == FT_BYTES) {
+        bytes = (uint64_t)bound;
+        field_format(&local, &bytes, text, size);
+    } else if (f->type == FT_SECONDS) {
+        duration = (nsec)(bound * 1e9);
+        field_format(&local, &duration, text, size);
+    } else if (f->type == FT_SHARE) {
+        field_format(&local, &bound, text, size);
+    } else {
         snprintf(text, size, "%.16g", bound);
+    }
     return text;
 }
 
