@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 struct sample {
-    uint64_t load; /* the x axis, always rising: in place (create, write) or done so far; all lanes */
-    nsec at;       /* the batch's end, since the leg began */
-    nsec elapsed;  /* what its lane spent on it; lanes overlap, so rates use wall time */
+    uint64_t
+        load; /* the x axis, always rising: in place (create, write) or done so far; all lanes */
+    nsec at;  /* the batch's end, since the leg began */
+    nsec elapsed; /* what its lane spent on it; lanes overlap, so rates use wall time */
     uint32_t lane;
     uint32_t switches; /* involuntary, of the lane during this batch: was the machine busy? */
     uint64_t ops, bytes, errors;
@@ -33,25 +34,25 @@ struct host_sample {
 };
 
 /* The columns of a host_sample, in order: the one list for journal, table and chart. */
-#define HOST_COLUMNS(X)                                                                            \
-    X(load1, "")                                                                                   \
-    X(load5, "")                                                                                   \
-    X(load15, "")                                                                                  \
-    X(cpu_user, "share")                                                                           \
-    X(cpu_system, "share")                                                                         \
-    X(cpu_iowait, "share")                                                                         \
-    X(cpu_steal, "share")                                                                          \
-    X(cpu_idle, "share")                                                                           \
-    X(memory_available, "bytes")                                                                   \
-    X(dirty, "bytes")                                                                              \
-    X(writeback, "bytes")                                                                          \
-    X(disk_read, "bytes/s")                                                                        \
-    X(disk_written, "bytes/s")                                                                     \
-    X(disk_reads, "operations/s")                                                                  \
-    X(disk_writes, "operations/s")                                                                 \
-    X(disk_busy, "share")                                                                          \
-    X(net_received, "bytes/s")                                                                     \
-    X(net_sent, "bytes/s")                                                                         \
-    X(pressure_cpu, "share")                                                                       \
-    X(pressure_io, "share")                                                                        \
+#define HOST_COLUMNS(X)            \
+    X(load1, "")                   \
+    X(load5, "")                   \
+    X(load15, "")                  \
+    X(cpu_user, "share")           \
+    X(cpu_system, "share")         \
+    X(cpu_iowait, "share")         \
+    X(cpu_steal, "share")          \
+    X(cpu_idle, "share")           \
+    X(memory_available, "bytes")   \
+    X(dirty, "bytes")              \
+    X(writeback, "bytes")          \
+    X(disk_read, "bytes/s")        \
+    X(disk_written, "bytes/s")     \
+    X(disk_reads, "operations/s")  \
+    X(disk_writes, "operations/s") \
+    X(disk_busy, "share")          \
+    X(net_received, "bytes/s")     \
+    X(net_sent, "bytes/s")         \
+    X(pressure_cpu, "share")       \
+    X(pressure_io, "share")        \
     X(pressure_memory, "share")
