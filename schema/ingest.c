@@ -229,6 +229,12 @@ static int phase_write(struct ingest *ingest, struct gather *gather, struct prob
     return 0;
 }
 
+/* Somebody else stored records that this one holds in memory. */
+static int overtaken(struct problem *why)
+{
+    return problem_set(why, PROBLEM_CONFLICT, "another ingester has stored its records meanwhile");
+}
+
 static int chunk_write(struct ingest *ingest, const struct gather *gather, size_t from,
                        uint64_t seq, bool small, struct problem *why)
 {
@@ -241,7 +247,10 @@ static int chunk_write(struct ingest *ingest, const struct gather *gather, size_
                                  .small = small,
                                  .n = gather->n - from,
                                  .samples = &gather->samples[from] };
-    return chunk_add(ingest->connection, &chunk, why);
+    struct problem refused = { 0 };
+    if (chunk_add(ingest->connection, &chunk, &refused) == 0)
+        return 0;
+    return refused_as_duplicate(ingest->connection) ? overtaken(why) : problem_pass(why, &refused);
 }
 
 static int small_drop(struct ingest *ingest, const struct gather *gather, struct problem *why)
@@ -558,7 +567,7 @@ static int write_rest(struct ingest *ingest, struct problem *why)
     if (query_run(ingest->connection, QUERY_INGEST_PROGRESS, &params, &result, why) < 0)
         return -1;
     if (PQntuples(result) == 0)
-        return problem_set(why, PROBLEM_CONFLICT, "another ingester has stored this job meanwhile");
+        return overtaken(why);
     return transaction_commit(ingest->connection, why);
 }
 

@@ -108,9 +108,9 @@ static void take_point(struct thinner *thinner, const struct point *point)
 {
     if (point->x < thinner->from || point->x > thinner->to)
         return;
-    if (thinner->count == 0 || point->x < thinner->first.x)
+    if (point->x < thinner->first.x)
         thinner->first = *point;
-    if (thinner->count == 0 || point->x >= thinner->last.x)
+    if (point->x >= thinner->last.x)
         thinner->last = *point;
     thinner->count++;
     if (thinner->collects)
@@ -359,6 +359,8 @@ static int thinner_init(struct thinner *thinner, const struct series_query *quer
                              "p50, p99, max or rate",
                              query->y);
     thinner->query = query;
+    thinner->first.x = INFINITY;
+    thinner->last.x = -INFINITY;
     thinner->x_per = strcmp(query->x, "at") == 0 ? 1e9 : 1;
     thinner->y_per = strcmp(query->y, "elapsed") == 0 ? 1e9 : 1;
     thinner->from = isnan(query->from) ? -INFINITY : query->from;

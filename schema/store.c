@@ -7,6 +7,13 @@
 #include <errno.h>
 #include <poll.h>
 
+/* Notices are for people at a terminal; libpq would print them. */
+static void ignore_notice(void *arg, const char *message)
+{
+    (void)arg;
+    (void)message;
+}
+
 int connection_dial(const char *conninfo, PGconn **ret, struct problem *why)
 {
     /* What stands before dbname is a preset that conninfo may replace; what stands after is not. */
@@ -26,6 +33,7 @@ int connection_dial(const char *conninfo, PGconn **ret, struct problem *why)
         PQfinish(pg);
         return -1;
     }
+    PQsetNoticeProcessor(pg, ignore_notice, NULL);
     PQsetnonblocking(pg, 1);
     *ret = pg;
     return 0;
@@ -47,15 +55,14 @@ static int connection_open(struct connection *connection, struct problem *why)
     return 0;
 }
 
-/* An idle connection has nothing to say; one that has was closed by the server, or told a notice. */
-static bool connection_sound(struct connection *connection)
+/* An idle connection has nothing to say. One that has was most likely closed by the server, of which
+ * the farewell may be here before the end of the stream is. */
+static bool connection_sound(const struct connection *connection)
 {
     if (!connection->pg || PQstatus(connection->pg) != CONNECTION_OK)
         return false;
     struct pollfd fd = { PQsocket(connection->pg), POLLIN, 0 };
-    if (poll(&fd, 1, 0) == 0)
-        return true;
-    return PQconsumeInput(connection->pg) && PQstatus(connection->pg) == CONNECTION_OK;
+    return poll(&fd, 1, 0) == 0;
 }
 
 /* Prefers one that is open. Needs store->lock. */
