@@ -400,7 +400,7 @@ static size_t keep_escapes(void *arg unused, struct MHD_Connection *connection u
 
 /* ---- start and stop ---- */
 
-static void log_library(void *arg unused, const char *fmt, va_list ap)
+static void printf_like(2, 0) log_library(void *arg unused, const char *fmt, va_list ap)
 {
     char line[256];
     int n = vsnprintf(line, sizeof line, fmt, ap);

@@ -211,7 +211,7 @@ static int run_initdb(const struct postgres_cluster *cluster, const char *data, 
     add_user(&args, cluster);
     /* Not synced file by file: one syncfs at the end does the same sooner. */
     static const char *const options[] = {
-        "--username=" POSTGRES_USER,
+        ("--username=" POSTGRES_USER),
         "--auth-local=trust",
         "--auth-host=reject",
         "--encoding=UTF8",
