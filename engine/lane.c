@@ -183,16 +183,17 @@ uint64_t lane_claim(struct lane *lane, uint64_t *ret_first)
     return n;
 }
 
-int lane_refused(struct lane *lane, int error, bool creates, const char *doing, const char *name,
-                 struct problem *why)
+int lane_refused(struct lane *lane, int error, enum attempt attempt, uint64_t number,
+                 const char *doing, const char *name, struct problem *why)
 {
     struct limit limit;
     lane->errors++;
-    if (limits_explain(lane->crew->limits.fd, error, creates, &limit)) {
+    if (limits_explain(lane->crew->limits.folder, error, attempt == ATTEMPT_NAME, &limit)) {
         crew_limit(lane->crew, &limit);
         return 0;
     }
-    return problem_errno(why, error, "cannot %s %s", doing, name);
+    problem_errno(why, error, "cannot %s %s", doing, name);
+    return problem_during(why, "operation %llu: ", (unsigned long long)number);
 }
 
 /* --- the thread --- */

@@ -44,10 +44,14 @@ struct lane {
 uint64_t lane_claim(struct lane *lane, uint64_t *ret_first);
 /* The next batch of as many operations as the body finds. False: stop now. */
 bool lane_begin(struct lane *lane);
-/* The operation failed with this errno. A limit of the target ends the phase: returns 0. Anything else
- * is a failure: -1. `creates`: the call was to make a new name in a directory. */
-must_check int lane_refused(struct lane *lane, int error, bool creates, const char *doing,
-                            const char *name, struct problem *why);
+/* Operation `number` failed with this errno. A limit of the target ends the phase: returns 0. Anything
+ * else is a failure: -1, "operation NUMBER: cannot <doing> <name>: ...". */
+enum attempt {
+    ATTEMPT_NAME,
+    ATTEMPT_OTHER
+}; /* to make a new name in a directory, or anything else */
+must_check int lane_refused(struct lane *lane, int error, enum attempt attempt, uint64_t number,
+                            const char *doing, const char *name, struct problem *why);
 
 static inline unsigned lane_index(const struct lane *lane)
 {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/magic.h>
+#include <math.h>
 #include <sys/vfs.h>
 
 #ifndef XFS_SUPER_MAGIC
@@ -31,20 +32,19 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
     return unit ? (value + unit - 1) / unit * unit : value;
 }
 
-int limits_init(struct limits *limits, int fd, double reserve, struct cost cost, unsigned lanes,
+int limits_init(struct limits *limits, int folder, double reserve, struct cost cost, unsigned lanes,
                 uint64_t batch, struct problem *why)
 {
     struct statfs facts;
-    *limits = (struct limits){ .fd = fd, .reserve = reserve };
+    *limits = (struct limits){ .folder = folder, .reserve = reserve };
     pthread_mutex_init(&limits->lock, NULL);
-    if (cost.inodes == 0 && cost.bytes == 0)
-        limits->fd = -1;
-    if (limits->fd < 0)
+    limits->watched = folder >= 0 && reserve > 0 && (cost.inodes || cost.bytes);
+    if (!limits->watched)
         return 0;
-    if (fstatfs(fd, &facts) != 0)
+    if (fstatfs(folder, &facts) != 0)
         return problem_errno(why, errno, "cannot ask the target for its space");
-    limits->space_floor = (uint64_t)((double)facts.f_blocks * reserve) * (uint64_t)facts.f_bsize;
-    limits->inode_floor = (uint64_t)((double)facts.f_files * reserve);
+    limits->space_floor = (uint64_t)ceil((double)facts.f_blocks * (double)facts.f_bsize * reserve);
+    limits->inode_floor = (uint64_t)ceil((double)facts.f_files * reserve);
     limits->cost = (struct cost){
         .inodes = cost.inodes,
         .bytes = round_up(cost.bytes, (uint64_t)facts.f_bsize) +
@@ -73,7 +73,7 @@ static void say_floor(const struct limits *limits, enum limit_reason reason, uin
 /* How many operations fit between what is available and the floor. */
 static uint64_t room(uint64_t available, uint64_t floor, uint64_t each)
 {
-    if (each == 0)
+    if (each == 0 || floor == 0)
         return UINT64_MAX / 4;
     return available > floor ? (available - floor) / each : 0;
 }
@@ -81,12 +81,11 @@ static uint64_t room(uint64_t available, uint64_t floor, uint64_t each)
 static int look(struct limits *limits, uint64_t n, nsec now, struct limit *ret, struct problem *why)
 {
     struct statfs facts;
-    if (fstatfs(limits->fd, &facts) != 0)
+    if (fstatfs(limits->folder, &facts) != 0)
         return problem_errno(why, errno, "cannot ask the target for its space");
     uint64_t block = (uint64_t)facts.f_bsize;
     uint64_t space = room(facts.f_bavail * block, limits->space_floor, limits->cost.bytes);
-    uint64_t inodes = facts.f_files ? room(facts.f_ffree, limits->inode_floor, limits->cost.inodes)
-                                    : UINT64_MAX / 4;
+    uint64_t inodes = room(facts.f_ffree, limits->inode_floor, limits->cost.inodes);
     uint64_t least = space < inodes ? space : inodes;
     uint64_t needed = limits->in_flight + n;
     if (least < needed) {
@@ -117,7 +116,7 @@ static bool take_credit(struct limits *limits, uint64_t n, nsec now)
 int limits_admit(struct limits *limits, uint64_t n, nsec now, struct limit *ret,
                  struct problem *why)
 {
-    if (limits->fd < 0 || take_credit(limits, n, now))
+    if (!limits->watched || take_credit(limits, n, now))
         return 0;
     pthread_mutex_lock(&limits->lock);
     int result = take_credit(limits, n, now) ? 0 : look(limits, n, now, ret, why);
@@ -126,11 +125,11 @@ int limits_admit(struct limits *limits, uint64_t n, nsec now, struct limit *ret,
 }
 
 /* ENOSPC: which of the things that it may mean. */
-static void explain_no_space(int fd, bool creates, struct limit *ret)
+static void explain_no_space(int folder, bool creates, struct limit *ret)
 {
     struct statfs facts;
     ret->reason = LIMIT_SPACE;
-    if (fd < 0 || fstatfs(fd, &facts) != 0) {
+    if (folder < 0 || fstatfs(folder, &facts) != 0) {
         snprintf(ret->detail, sizeof ret->detail, "the target says that it has no space left");
         return;
     }
@@ -152,12 +151,12 @@ static void explain_no_space(int fd, bool creates, struct limit *ret)
     }
 }
 
-bool limits_explain(int fd, int error, bool creates, struct limit *ret)
+bool limits_explain(int folder, int error, bool creates, struct limit *ret)
 {
     struct limit limit = { .reached = true, .error = error };
     switch (error) {
     case ENOSPC:
-        explain_no_space(fd, creates, &limit);
+        explain_no_space(folder, creates, &limit);
         break;
     case EDQUOT:
         limit.reason = LIMIT_QUOTA;

@@ -14,9 +14,10 @@ struct cost {
 };
 
 struct limits {
-    int fd; /* borrowed; -1: nothing is limited */
+    int folder;   /* on the target, borrowed; -1: none */
+    bool watched; /* the phase takes something that has a floor */
     double reserve;
-    uint64_t space_floor, inode_floor; /* bytes; 0: none, or inodes are not counted here */
+    uint64_t space_floor, inode_floor; /* bytes, inodes; 0: none, or not counted here */
     struct cost cost;
     uint64_t in_flight;      /* operations of the other lanes that the counts may not show yet */
     _Atomic int64_t credit;  /* operations that may start before the next look */
@@ -26,7 +27,7 @@ struct limits {
 
 /* For a phase of `lanes` lanes whose batches are `batch` operations long. limits_done() belongs after
  * it even when it failed. */
-must_check int limits_init(struct limits *limits, int fd, double reserve, struct cost cost,
+must_check int limits_init(struct limits *limits, int folder, double reserve, struct cost cost,
                            unsigned lanes, uint64_t batch, struct problem *why);
 void limits_done(struct limits *limits);
 /* Whether n operations may start: 0 yes; 1 no, *ret says why; -1 the target cannot be asked. Looks at
@@ -35,4 +36,4 @@ must_check int limits_admit(struct limits *limits, uint64_t n, nsec now, struct 
                             struct problem *why);
 /* Whether this errno is a limit of the target; fills *ret but for `at`. `creates`: the call was to
  * make a new name in a directory. */
-bool limits_explain(int fd, int error, bool creates, struct limit *ret);
+bool limits_explain(int folder, int error, bool creates, struct limit *ret);

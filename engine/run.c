@@ -32,6 +32,11 @@ enum {
 #define CLEAN_EVERY NSEC_PER_SEC
 #define HOST_EVERY  NSEC_PER_SEC
 
+struct names {
+    size_t n;
+    char *at[FOREIGN_MOST];
+};
+
 struct run {
     struct run_options with;
     nsec epoch; /* monotonic, when the leg began */
@@ -43,8 +48,8 @@ struct run {
     struct phase_total phases[PHASES_MOST];
     nsec cpu[PHASES_MOST];
 
-    size_t foreign_n;
-    char *foreign[FOREIGN_MOST];
+    struct names foreign; /* found, to be listed */
+    struct names spared;  /* to be left by clean-up, wherever they are found */
     uint64_t removed;
     nsec next_clean;
 };
@@ -62,12 +67,19 @@ int run_new(const struct run_options *options, struct run **ret, struct problem 
     return 0;
 }
 
+static void names_done(struct names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        free(names->at[i]);
+    names->n = 0;
+}
+
 struct run *run_free(struct run *run)
 {
     if (!run)
         return NULL;
-    for (size_t i = 0; i < run->foreign_n; i++)
-        free(run->foreign[i]);
+    names_done(&run->foreign);
+    names_done(&run->spared);
     free(run);
     return NULL;
 }
@@ -465,7 +477,7 @@ enum job_state run_execute(struct run *run, const struct workload *workload, con
     const struct run_options *with = &run->with;
     struct problem unsaid = { 0 };
     if (journal_end(with->journal, with->run, with->leg, outcome, why,
-                    (const char *const *)run->foreign, run->foreign_n, &unsaid) ||
+                    (const char *const *)run->foreign.at, run->foreign.n, &unsaid) ||
         journal_sync(with->journal, &unsaid)) {
         if (!why->code)
             *why = unsaid;
@@ -490,33 +502,43 @@ static char *printable(const char *name)
     return text_take(&text);
 }
 
-static bool listed(const struct run *run, const char *shown)
+static bool names_have(const struct names *names, const char *name)
 {
-    for (size_t i = 0; i < run->foreign_n; i++)
-        if (strcmp(run->foreign[i], shown) == 0)
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->at[i], name) == 0)
             return true;
     return false;
 }
 
-bool run_knows_foreign(const struct run *run, const char *name)
-{
-    if (run->foreign_n == 0)
-        return false;
-    scoped_free char *shown = printable(name);
-    return shown && listed(run, shown);
-}
-
 void run_foreign(struct run *run, const char *name)
 {
+    struct names *names = &run->foreign;
     scoped_free char *shown = printable(name);
-    if (shown && run->foreign_n < FOREIGN_MOST && !listed(run, shown))
-        run->foreign[run->foreign_n++] = steal(&shown);
+    if (shown && names->n < FOREIGN_MOST && !names_have(names, shown))
+        names->at[names->n++] = steal(&shown);
+}
+
+int run_spare(struct run *run, const char *name, struct problem *why)
+{
+    struct names *names = &run->spared;
+    if (names_have(names, name) || names->n == FOREIGN_MOST)
+        return 0;
+    names->at[names->n] = strdup(name);
+    return names->at[names->n] ? (names->n++, 0) : problem_memory(why);
+}
+
+bool run_spares(const struct run *run, const char *name)
+{
+    if (run->spared.n == 0)
+        return false;
+    scoped_free char *shown = printable(name);
+    return !shown || names_have(&run->spared, shown);
 }
 
 const char *const *run_foreign_names(const struct run *run, size_t *ret_n)
 {
-    *ret_n = run->foreign_n;
-    return (const char *const *)run->foreign;
+    *ret_n = run->foreign.n;
+    return (const char *const *)run->foreign.at;
 }
 
 uint64_t run_removed_count(const struct run *run)
@@ -527,7 +549,7 @@ uint64_t run_removed_count(const struct run *run)
 static int tell_cleanup(struct run *run, enum cleanup_state state, struct problem *why)
 {
     return journal_cleanup(run->with.journal, run->with.run, run->with.leg, state, run->removed,
-                           (const char *const *)run->foreign, run->foreign_n, why);
+                           (const char *const *)run->foreign.at, run->foreign.n, why);
 }
 
 int run_removed(struct run *run, uint64_t n, struct problem *why)
@@ -546,10 +568,14 @@ int run_clean(struct run *run, const struct workload *workload, const void *para
               enum cleanup_state *ret, struct problem *why)
 {
     run->next_clean = clock_monotonic() + CLEAN_EVERY;
+    for (size_t i = 0; i < run->foreign.n; i++)
+        if (run_spare(run, run->foreign.at[i], why))
+            return -1;
+    names_done(&run->foreign); /* only what is still there is listed */
     if (tell_cleanup(run, CLEANUP_RUNNING, why))
         return -1;
     int result = workload->clean(run, params, why);
-    enum cleanup_state state = result || run->foreign_n ? CLEANUP_BLOCKED : CLEANUP_DONE;
+    enum cleanup_state state = result || run->foreign.n ? CLEANUP_BLOCKED : CLEANUP_DONE;
     struct problem unsaid = { 0 };
     if (tell_cleanup(run, state, &unsaid) || journal_sync(run->with.journal, &unsaid)) {
         if (!why->code)

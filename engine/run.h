@@ -44,7 +44,10 @@ bool run_is_null(const struct run *run);
 /* An entry of the run directory that the run did not make: it is left and listed. `name` may be any
  * bytes. Clean-up ends `blocked`. Not for lanes. */
 void run_foreign(struct run *run, const char *name);
-bool run_knows_foreign(const struct run *run, const char *name);
+/* A name that clean-up must leave although it looks like one of the run's: it was there before. What was
+ * told by run_foreign() while the run went on is spared too. */
+must_check int run_spare(struct run *run, const char *name, struct problem *why);
+bool run_spares(const struct run *run, const char *name);
 /* Clean-up removed n entries more. Records its progress about once a second; -1 when it is to stop
  * (by hand: a second Ctrl-C). */
 must_check int run_removed(struct run *run, uint64_t n, struct problem *why);

@@ -194,7 +194,7 @@ static int sweep_entry(struct sweep *sweep, const char *name, struct problem *wh
     char shown[600];
     snprintf(shown, sizeof shown, "%s%s", sweep->prefix, name);
     bool folder = sweep->made->inside != NULL;
-    if (run_knows_foreign(sweep->run, shown) || !is_made(sweep, name)) {
+    if (run_spares(sweep->run, shown) || !is_made(sweep, name)) {
         run_foreign(sweep->run, shown);
         return 0;
     }
@@ -229,10 +229,10 @@ static int sweep_pass(struct sweep *sweep, char *buffer, struct problem *why)
     for (;;) {
         long got = syscall(SYS_getdents64, sweep->folder, buffer, LISTING);
         uint64_t before = sweep->removed;
+        if (got == 0 || (got < 0 && errno == ENOENT)) /* the end, or the folder is gone */
+            return 0;
         if (got < 0)
             return problem_errno(why, errno, "cannot list the run directory");
-        if (got == 0)
-            return 0;
         for (long at = 0; at < got;) {
             const struct entry *entry = (const void *)(buffer + at);
             if (!is_dots(entry->name) && sweep_entry(sweep, entry->name, why))

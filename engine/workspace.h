@@ -38,8 +38,8 @@ struct made {
     uint64_t bytes_most;       /* of a file; a larger one is not ours */
     const struct made *inside; /* not NULL: it is a folder, with such entries */
 };
-/* Removes such entries that belong to our user; everything else is told to run_foreign(). Progress
- * goes to run_removed(). Repeatable. */
+/* Removes such entries that belong to our user and are not to be spared; everything else is told to
+ * run_foreign(). Progress goes to run_removed(). Repeatable. */
 must_check int workspace_sweep(struct run *run, int folder, const struct made *made,
                                struct problem *why);
 /* Removes the folder itself: 0; 1 when something is still in it. */

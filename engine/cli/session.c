@@ -148,6 +148,14 @@ void session_run(const struct plan *plan, struct outcome *ret)
         clean_up(plan, ret);
 }
 
+static int spare(struct run *run, const struct texts *names, struct problem *why)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (run_spare(run, names->at[i], why))
+            return -1;
+    return 0;
+}
+
 void session_clean(const struct plan *plan, const struct texts *foreign, struct outcome *ret)
 {
     scoped(session_done) struct session session = { .plan = plan };
@@ -156,9 +164,7 @@ void session_clean(const struct plan *plan, const struct texts *foreign, struct 
     int found = workspace_name(session.name, plan->job, plan->run, plan->nonce, why)
                     ? -1
                     : workspace_find(plan->where, session.name, &session.workspace, why);
-    if (found > 0 && make_run(&session, ret) == 0) {
-        for (size_t i = 0; i < foreign->n; i++)
-            run_foreign(ret->run, foreign->at[i]);
+    if (found > 0 && make_run(&session, ret) == 0 && spare(ret->run, foreign, why) == 0) {
         clean_up(plan, ret);
         return;
     }

@@ -216,9 +216,11 @@ static int clean(struct run *run, const void *params_, struct problem *why)
     if (workspace_sweep(run, workspace_fd(workspace),
                         with->layout == LAYOUT_PRIVATE ? &folder : &file, why))
         return -1;
+    size_t foreign;
     int left = workspace_remove(workspace, why);
-    if (left > 0)
-        run_foreign(run, ".");
+    run_foreign_names(run, &foreign);
+    if (left > 0 && foreign == 0)
+        return problem_set(why, PROBLEM_CONFLICT, "something new appeared in the run directory");
     return left < 0 ? -1 : 0;
 }
 

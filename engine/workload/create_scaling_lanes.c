@@ -144,12 +144,12 @@ loop_of complete(struct maker *maker, int fd, const struct calls *calls)
 }
 
 /* A file that could not be completed does not count as made, so it must not stay. */
-static int give_up(struct lane *lane, const struct maker *maker, const char *name, int error,
-                   struct problem *why)
+static int give_up(struct lane *lane, const struct maker *maker, uint64_t number, const char *name,
+                   int error, struct problem *why)
 {
     if (unlinkat(maker->folder, name, 0) != 0)
         return problem_errno(why, errno, "cannot remove the incomplete %s", name);
-    return lane_refused(lane, error, false, "write", name, why);
+    return lane_refused(lane, error, ATTEMPT_OTHER, number, "write", name, why);
 }
 
 /* Makes n files from `first` on; *ret_made tells how many. -1: a failure. */
@@ -167,12 +167,12 @@ loop_of make_batch(struct lane *lane, struct maker *maker, uint64_t first, uint6
         if (fd < 0) {
             if (errno == EEXIST)
                 extent->stranger = first + made + 1;
-            result = lane_refused(lane, errno, true, "create", name, why);
+            result = lane_refused(lane, errno, ATTEMPT_NAME, first + made, "create", name, why);
             break;
         }
         int error = complete(maker, fd, calls);
         if (error) {
-            result = give_up(lane, maker, name, error, why);
+            result = give_up(lane, maker, first + made, name, error, why);
             break;
         }
         made++;
@@ -271,7 +271,7 @@ loop_of visit_loop(struct lane *lane, const void *arg, one_fn *one, const char *
             lane_restart(lane);
             for (uint64_t i = 0; i < here; i++) {
                 if (one(folder, name, calls) != 0)
-                    return lane_refused(lane, errno, false, doing, name, why);
+                    return lane_refused(lane, errno, ATTEMPT_OTHER, ordinal + i, doing, name, why);
                 file_name_next(name);
                 if (!lane_note(lane, 0))
                     return 0;
@@ -347,7 +347,8 @@ static int list_batch(struct lane *lane, const struct site *site, int folder, ch
     while (*listed - before < site->with->batch) {
         long got = syscall(SYS_getdents64, folder, buffer, site->buffer);
         if (got < 0)
-            return lane_refused(lane, errno, false, "list", "the run directory", why);
+            return lane_refused(lane, errno, ATTEMPT_OTHER, *listed, "list", "the run directory",
+                                why);
         uint64_t n = count_files(buffer, got);
         *listed += n;
         if (!lane_note_many(lane, n, 0) || got == 0)

@@ -1,0 +1,272 @@
+#include "engine/workload/create_scaling.h"
+#include "engine/workload/workload.h"
+#include "tests/unit/place.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+static void names_count_up_as_numbers_do(void **state)
+{
+    (void)state;
+    static const uint64_t starts[] = { 0, 8, 99, 999, 1999999999, 9999999990 };
+    for (size_t i = 0; i < COUNT_OF(starts); i++) {
+        char counted[FILE_NAME], made[FILE_NAME];
+        file_name(counted, starts[i]);
+        for (uint64_t n = starts[i]; n < starts[i] + 9; n++) {
+            file_name(made, n);
+            assert_string_equal(counted, made);
+            assert_int_equal(strtoull(counted + 1, NULL, 10), n);
+            file_name_next(counted);
+        }
+    }
+}
+
+static void what_exists_is_what_was_claimed_without_the_gaps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct extent extents[3];
+        size_t pieces;
+        struct piece expected[4];
+    } cases[] = {
+        { "nothing", { { 0 } }, 0, { { 0 } } },
+        { "all whole", { { .end = 100 }, { .end = 300 }, { .end = 200 } }, 1, { { 0, 300, 0 } } },
+        { "the last one ended early",
+          { { .end = 100 }, { .end = 300, .gap_first = 250, .gap_end = 300 } },
+          1,
+          { { 0, 250, 0 } } },
+        { "two gaps, told in any order",
+          { { .end = 300, .gap_first = 205, .gap_end = 300 },
+            { .end = 200, .gap_first = 110, .gap_end = 200 },
+            { .end = 400 } },
+          3,
+          { { 0, 110, 0 }, { 200, 5, 110 }, { 300, 100, 115 } } },
+        { "gaps side by side",
+          { { .end = 200, .gap_first = 100, .gap_end = 200 },
+            { .end = 300, .gap_first = 200, .gap_end = 300 } },
+          1,
+          { { 0, 100, 0 } } },
+        { "nothing of the first batch",
+          { { .end = 100, .gap_first = 0, .gap_end = 100 }, { .end = 200 } },
+          1,
+          { { 100, 100, 0 } } },
+    };
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct manifest manifest;
+        must(manifest_new(cases[c].extents, 3, &manifest, &unmet));
+        uint64_t files = 0;
+        if (manifest.n != cases[c].pieces)
+            fail_msg("%s: %zu pieces, not %zu", cases[c].name, manifest.n, cases[c].pieces);
+        for (size_t i = 0; i < manifest.n; i++) {
+            assert_memory_equal(&manifest.pieces[i], &cases[c].expected[i], sizeof(struct piece));
+            assert_ptr_equal(manifest_find(&manifest, files), &manifest.pieces[i]);
+            files += manifest.pieces[i].n;
+            assert_ptr_equal(manifest_find(&manifest, files - 1), &manifest.pieces[i]);
+        }
+        assert_true(manifest.files == files);
+        manifest_done(&manifest);
+    }
+}
+
+static void refuses_rules_that_span_fields(void **state)
+{
+    (void)state;
+    static const struct {
+        struct create_scaling with;
+        const char *field; /* NULL: allowed */
+    } cases[] = {
+        { { .files = 1, .threads = 1, .operations = OPERATION_CREATE }, NULL },
+        { { .files = 10, .threads = 11, .operations = OPERATION_CREATE }, "/params/threads" },
+        { { .files = 10, .threads = 1, .operations = OPERATION_STAT }, "/params/operations" },
+        { { .files = 10, .threads = 1, .operations = 0 }, "/params/operations" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct problem why = { 0 };
+        int result = workload_find("create-scaling")->check(&cases[i].with, NULL, &why);
+        assert_int_equal(result, cases[i].field ? -1 : 0);
+        assert_string_equal(why.field, cases[i].field ? cases[i].field : "");
+    }
+}
+
+/* --- whole runs in a real folder --- */
+
+static enum job_state execute(struct place *place, struct create_scaling with, struct problem *why)
+{
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    return run_execute(place_run(place, -1), workload_find("create-scaling"), &with, why);
+}
+
+static enum cleanup_state clean(struct place *place, struct create_scaling with)
+{
+    enum cleanup_state state = CLEANUP_NONE;
+    must(run_clean(place->run, workload_find("create-scaling"), &with, &state, &unmet));
+    return state;
+}
+
+static void assert_phases(const struct place *place, uint64_t files, uint64_t bytes)
+{
+    static const char *const names[] = { "create", "list", "stat", "remove" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        scoped_series struct series series;
+        series_read(place, names[i], &series);
+        series_holds(&series);
+        if (series.total.ops != files)
+            fail_msg("%s: %llu of %llu", names[i], (unsigned long long)series.total.ops,
+                     (unsigned long long)files);
+        assert_true(series.total.bytes == (i == 0 ? bytes : 0));
+    }
+}
+
+static void goes_through_its_phases_and_leaves_nothing(void **state)
+{
+    (void)state;
+    static const struct create_scaling cases[] = {
+        { .files = 2050, .batch = 100, .threads = 1 },
+        { .files = 2050, .batch = 7, .threads = 3 },
+        { .files = 2050, .batch = 100, .threads = 3, .layout = LAYOUT_PRIVATE },
+        { .files = 300, .batch = 10, .threads = 2, .file_bytes = 200000, .sync = SYNC_FSYNC },
+        { .files = 50, .batch = 10, .threads = 2, .file_bytes = 1, .sync = SYNC_OPEN },
+        { .files = 50, .batch = 10, .threads = 1, .file_bytes = 5000, .sync = SYNC_DIRECTORY },
+        { .files = 1, .batch = 1000000, .threads = 1 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct create_scaling with = cases[i];
+        struct problem why = { 0 };
+        void *own = NULL;
+        assert_int_equal(place_setup(&own), 0);
+        struct place *place = own;
+        with.operations = OPERATION_CREATE | OPERATION_LIST | OPERATION_STAT | OPERATION_REMOVE;
+        if (execute(place, with, &why) != JOB_SUCCEEDED)
+            fail_msg("case %zu: %s", i, why.message);
+        assert_phases(place, with.files, with.files * with.file_bytes);
+        assert_int_equal(clean(place, with), CLEANUP_DONE);
+        assert_int_equal(faccessat(place->folder, "run", F_OK, 0), -1);
+        place_teardown(&own);
+    }
+}
+
+static void what_is_not_removed_by_a_phase_is_removed_by_clean_up(void **state)
+{
+    struct place *place = *state;
+    struct problem why = { 0 };
+    const struct create_scaling with = {
+        .files = 3000, .batch = 100, .threads = 2, .operations = OPERATION_CREATE
+    };
+    assert_int_equal(execute(place, with, &why), JOB_SUCCEEDED);
+    assert_int_equal(clean(place, with), CLEANUP_DONE);
+    assert_int_equal(run_removed_count(place->run), 3000);
+    assert_int_equal(clean(place, with), CLEANUP_DONE); /* and once more */
+}
+
+static void touch(struct place *place, const char *name)
+{
+    scoped_fd int fd = openat(workspace_fd(place->workspace), name, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+}
+
+static void assert_foreign(const struct place *place, const char *const *names, size_t n)
+{
+    size_t told_n;
+    const char *const *told = run_foreign_names(place->run, &told_n);
+    assert_int_equal(told_n, n);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = 0;
+        while (at < told_n && strcmp(told[at], names[i]) != 0)
+            at++;
+        if (at == told_n)
+            fail_msg("%s is not listed", names[i]);
+        struct stat facts;
+        assert_int_equal(
+            fstatat(workspace_fd(place->workspace), names[i], &facts, AT_SYMLINK_NOFOLLOW), 0);
+    }
+}
+
+static void a_file_that_was_there_before_fails_the_run_and_stays(void **state)
+{
+    struct place *place = *state;
+    struct problem why = { 0 };
+    const struct create_scaling with = {
+        .files = 1000, .batch = 100, .threads = 1, .operations = OPERATION_CREATE
+    };
+    static const char *const names[] = { "f0000000345" };
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    touch(place, names[0]);
+    assert_int_equal(
+        run_execute(place_run(place, -1), workload_find("create-scaling"), &with, &why),
+        JOB_FAILED);
+    assert_string_equal(why.message,
+                        "phase create: operation 345: cannot create f0000000345: File exists");
+    assert_int_equal(clean(place, with), CLEANUP_BLOCKED);
+    assert_foreign(place, names, 1);
+    assert_int_equal(run_removed_count(place->run), 345);
+    /* once somebody has taken it away, a repeated clean-up gets through */
+    unlinkat(workspace_fd(place->workspace), names[0], 0);
+    assert_int_equal(clean(place, with), CLEANUP_DONE);
+}
+
+static void clean_up_leaves_and_lists_what_is_not_the_runs(void **state)
+{
+    struct place *place = *state;
+    struct problem why = { 0 };
+    const struct create_scaling with = { .files = 500,
+                                         .batch = 100,
+                                         .threads = 2,
+                                         .layout = LAYOUT_PRIVATE,
+                                         .operations = OPERATION_CREATE };
+    static const char *const names[] = { "notes",       "d0000/notes",       "d0000/f0000000500",
+                                         "d0001/f12",   "d0001/f000000000x", "d0002",
+                                         "f0000000001", "d0000/f0000000400" };
+    char strange[64];
+    assert_int_equal(execute(place, with, &why), JOB_SUCCEEDED);
+    int folder = workspace_fd(place->workspace);
+    for (size_t i = 0; i < 5; i++)
+        touch(place, names[i]);
+    assert_int_equal(mkdirat(folder, "d0002", 0700), 0);
+    assert_int_equal(symlinkat("/etc/passwd", folder, "f0000000001"), 0);
+    unlinkat(folder, "d0000/f0000000400", 0); /* may have been made by the run, or not */
+    assert_int_equal(symlinkat("/etc", folder, "d0000/f0000000400"), 0);
+    assert_int_equal(clean(place, with), CLEANUP_BLOCKED);
+    assert_foreign(place, names, COUNT_OF(names));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        unlinkat(folder, names[i], strcmp(names[i], "d0002") == 0 ? AT_REMOVEDIR : 0);
+
+    touch(place, "a\nb\xff"); /* any bytes, told as text */
+    assert_int_equal(clean(place, with), CLEANUP_BLOCKED);
+    size_t n;
+    snprintf(strange, sizeof strange, "%s", run_foreign_names(place->run, &n)[0]);
+    assert_int_equal(n, 1);
+    assert_string_equal(strange, "a\\x0ab\\xff");
+    unlinkat(folder, "a\nb\xff", 0);
+    assert_int_equal(clean(place, with), CLEANUP_DONE);
+}
+
+static void a_link_in_the_place_of_the_run_directory_is_not_followed(void **state)
+{
+    struct place *place = *state;
+    struct problem why = { 0 };
+    struct workspace *workspace = NULL;
+    assert_int_equal(symlinkat("/etc", place->folder, "run"), 0);
+    assert_int_equal(workspace_make(place->path, "run", &workspace, &why), -1);
+    assert_int_equal(why.code, PROBLEM_CONFLICT);
+    memset(&why, 0, sizeof why);
+    assert_int_equal(workspace_find(place->path, "run", &workspace, &why), -1);
+    assert_null(workspace);
+    assert_int_equal(unlinkat(place->folder, "run", 0), 0);
+    assert_int_equal(workspace_find(place->path, "run", &workspace, &why), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_count_up_as_numbers_do),
+        cmocka_unit_test(what_exists_is_what_was_claimed_without_the_gaps),
+        cmocka_unit_test(refuses_rules_that_span_fields),
+        cmocka_unit_test(goes_through_its_phases_and_leaves_nothing),
+        at_a_place(what_is_not_removed_by_a_phase_is_removed_by_clean_up),
+        at_a_place(a_file_that_was_there_before_fails_the_run_and_stays),
+        at_a_place(clean_up_leaves_and_lists_what_is_not_the_runs),
+        at_a_place(a_link_in_the_place_of_the_run_directory_is_not_followed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
