@@ -1,6 +1,7 @@
 #include "engine/cli/session.h"
 
 #include "engine/base/field_json.h"
+#include "engine/device.h"
 #include "engine/environment.h"
 #include "engine/host.h"
 #include "engine/workspace.h"
@@ -8,7 +9,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 
 struct session {
     const struct plan *plan;
@@ -70,12 +70,9 @@ static int begin(struct session *session, struct problem *why)
 
 static int open_host(struct session *session, struct problem *why)
 {
-    struct stat facts;
     if (!session->workspace)
         return 0;
-    if (fstat(workspace_fd(session->workspace), &facts) != 0)
-        return problem_errno(why, errno, "cannot look at the run directory");
-    return host_sampler_open(facts.st_dev, &session->host, why);
+    return host_sampler_open(device_of(workspace_fd(session->workspace)), &session->host, why);
 }
 
 static int make_run(struct session *session, struct outcome *outcome)
