@@ -108,7 +108,8 @@ static int handle(struct api *api, struct request *in, struct reply *out, struct
 {
     if (in->body_too_large)
         return problem_set(why, PROBLEM_TOO_LARGE, "the body is larger than this service reads");
-    if (!in->query && request_bind_query(in, why))
+    /* What follows a page's address is for its scripts. */
+    if (in->route != &pages && !in->query && request_bind_query(in, why))
         return -1;
     if (!in->input && request_bind_body(in, why))
         return -1;

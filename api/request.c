@@ -7,34 +7,50 @@
 
 #include <ctype.h>
 
+enum { POINTER_TEXT = 96 }; /* as long as a problem's field */
+
 static int hex(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-/* Decodes %XX in place; `plus` also makes + a space, as forms write it. */
-static int decode(char *text, bool plus, const char *what, struct problem *why)
+/* Refuses text in the path or the query, which `where` points to ("": the path). */
+static int refuse(const char *where, const char *what, struct problem *why)
+{
+    problem_set(why, PROBLEM_BAD_SYNTAX, "%s: %s", where[0] ? where + 2 : "the path", what);
+    (void)!text_fit(why->field, sizeof why->field, "%s", where);
+    return -1;
+}
+
+/* Decodes %XX in place; in the query + is a space, as forms write it. */
+static int decode(char *text, const char *where, struct problem *why)
 {
     char *to = text;
     for (const char *from = text; *from; from++) {
         if (*from == '%') {
             int high = hex(from[1]), low = high < 0 ? -1 : hex(from[2]);
             if (low < 0)
-                return problem_set(why, PROBLEM_BAD_SYNTAX,
-                                   "%s: %% must be followed by two hexadecimal digits", what);
+                return refuse(where, "% must be followed by two hexadecimal digits", why);
             if (high == 0 && low == 0)
-                return problem_set(why, PROBLEM_BAD_SYNTAX, "%s: %%00 is not text", what);
+                return refuse(where, "%00 is not text", why);
             *to++ = (char)(high << 4 | low);
             from += 2;
         } else {
-            *to++ = plus && *from == '+' ? ' ' : *from;
+            *to++ = where[0] && *from == '+' ? ' ' : *from;
         }
     }
     *to = '\0';
-    if (!text_is_plain(text))
-        return problem_set(why, PROBLEM_BAD_SYNTAX, "%s holds a control character or broken UTF-8",
-                           what);
-    return 0;
+    return text_is_plain(text)
+               ? 0
+               : refuse(where, "control characters and broken UTF-8 are not text", why);
+}
+
+/* "/?name"; what does not fit is cut off. */
+static const char *query_pointer(char pointer[POINTER_TEXT], const char *name)
+{
+    char shown[POINTER_TEXT - 2];
+    (void)!text_fit(pointer, POINTER_TEXT, "/?%s", text_shown(name, shown, sizeof shown));
+    return pointer;
 }
 
 static int parse_path(struct request *in, char *path, struct problem *why)
@@ -49,7 +65,7 @@ static int parse_path(struct request *in, char *path, struct problem *why)
         char *part = strsep(&next, "/");
         if (in->parts_n == PATH_PARTS)
             return problem_set(why, PROBLEM_NOT_FOUND, "there is nothing at this address");
-        if (decode(part, false, "the path", why))
+        if (decode(part, "", why))
             return -1;
         in->parts[in->parts_n++] = part;
     }
@@ -70,7 +86,9 @@ static int parse_query(struct request *in, char *query, struct problem *why)
         static char nothing[1];
         if (!value)
             value = nothing;
-        if (decode(name, true, "the query", why) || (*value && decode(value, true, name, why)))
+        char pointer[POINTER_TEXT];
+        if (decode(name, query_pointer(pointer, name), why) ||
+            (*value && decode(value, query_pointer(pointer, name), why)))
             return -1;
         in->params[in->params_n++] = (struct pair){ name, value };
     }
@@ -94,21 +112,14 @@ int request_parse(struct request *in, struct problem *why)
     return parse_query(in, query, why);
 }
 
-/* "/?name", with what does not fit cut off: the message still names it. */
-static void query_pointer(char *pointer, size_t size, const char *name)
-{
-    if (text_fit(pointer, size, "/?%s", name))
-        (void)!text_fit(pointer, size, "/?");
-}
-
 static const struct field no_fields[] = { FIELD_END };
 
 static int bind_param(struct request *in, size_t i, const struct field *table, void *object,
                       struct problem *why)
 {
     const struct pair *param = &in->params[i];
-    char where[96];
-    query_pointer(where, sizeof where, param->name);
+    char where[POINTER_TEXT];
+    query_pointer(where, param->name);
     for (size_t k = 0; k < i; k++)
         if (strcmp(in->params[k].name, param->name) == 0)
             return problem_field(why, where, "%s is given twice", param->name);
@@ -175,7 +186,10 @@ static int parse_body(const struct request *in, json_t **ret, struct problem *wh
     scoped_json json_t *json = json_loadb(in->body, in->body_n, JSON_REJECT_DUPLICATES, &error);
     if (!json)
         return problem_set(why, PROBLEM_BAD_SYNTAX, "the body is not JSON: line %d, column %d: %s",
-                           error.line, error.column, error.text);
+                           error.line, error.column,
+                           json_error_code(&error) == json_error_null_character
+                               ? "\\u0000 is not text"
+                               : error.text);
     if (!json_is_object(json))
         return problem_set(why, PROBLEM_BAD_SYNTAX, "the body must be a JSON object");
     if (too_deep(json, JSON_DEPTH))

@@ -271,12 +271,41 @@ static void ingest_all(struct world *world, job_id job, const char *path)
     journal_reader_close(reader);
 }
 
+struct open_jobs {
+    size_t n;
+    job_id at[256];
+};
+
+static int note_open(void *arg, const struct job *job, struct problem *why)
+{
+    struct open_jobs *open = arg;
+    if (open->n == COUNT_OF(open->at))
+        return problem_set(why, PROBLEM_TOO_LARGE, "too many open jobs");
+    open->at[open->n++] = job->id;
+    return 0;
+}
+
+/* Ends every other job of this host, so that this one is the next. */
+static void end_others(struct world *world, job_id job)
+{
+    struct open_jobs open = { 0 };
+    const struct problem none = { 0 };
+    works(store_job_open(world->store, world->host, note_open, &open, why));
+    for (size_t i = 0; i < open.n; i++)
+        if (open.at[i] != job) {
+            works(store_job_finish(world->store, open.at[i], JOB_CANCELLED, CLEANUP_NONE, &none,
+                                   why));
+            works(store_job_cleanup(world->store, open.at[i], CLEANUP_DONE, why));
+        }
+}
+
 void world_run(struct world *world, job_id job, size_t n, enum job_state outcome)
 {
     struct job claimed = { 0 };
     struct journal *journal = NULL;
     char folder[160], path[192];
     int found = 0;
+    end_others(world, job);
     works(found = store_job_claim(world->store, world->host, world->scratch, &claimed, why));
     assert_int_equal(found, 1);
     assert_int_equal(claimed.id, job);

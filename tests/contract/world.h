@@ -35,8 +35,8 @@ int64_t world_token(struct world *world, const char *name, int role, const char 
                     nsec expires_at, char secret[SECRET_TEXT]);
 /* A job through the store, in state queued. */
 job_id world_job(struct world *world);
-/* Lets a job run: begin, one phase with n samples in groups, host samples; ended as `outcome` says, or
- * still running with JOB_RUNNING. */
+/* Lets a job run, after ending all others of this host: begin, one phase with n samples in groups, host
+ * samples; ended as `outcome` says, or still running with JOB_RUNNING. */
 void world_run(struct world *world, job_id job, size_t n, enum job_state outcome);
 
 struct answer world_get(struct world *world, const char *token, const char *target);

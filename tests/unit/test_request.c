@@ -73,10 +73,11 @@ static void refuses_a_bad_query(void **state)
         { "/fruits?limit=1&limit=2", PROBLEM_BAD_FIELD, "/?limit", "limit is given twice" },
         { "/fruits?limt=1", PROBLEM_BAD_FIELD, "/?limt", "did you mean limit?" },
         { "/fruits?color=red", PROBLEM_BAD_FIELD, "/?color", "there is no field color" },
-        { "/fruits?name=%01", PROBLEM_BAD_SYNTAX, "", "control character" },
-        { "/fruits?name=%", PROBLEM_BAD_SYNTAX, "", "hexadecimal" },
-        { "/fruits?n%0ame=1", PROBLEM_BAD_SYNTAX, "", "control character" },
-        { "/fruits?name=%ff", PROBLEM_BAD_SYNTAX, "", "UTF-8" },
+        { "/fruits?name=%01", PROBLEM_BAD_SYNTAX, "/?name", "control character" },
+        { "/fruits?name=%", PROBLEM_BAD_SYNTAX, "/?name", "hexadecimal" },
+        { "/fruits?n%0ame=1", PROBLEM_BAD_SYNTAX, "/?n%0ame", "control character" },
+        { "/fruits?name=%ff", PROBLEM_BAD_SYNTAX, "/?name", "UTF-8" },
+        { "/fruits?name=%00", PROBLEM_BAD_SYNTAX, "/?name", "%00" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct problem why = { 0 };

@@ -1,0 +1,264 @@
+/* The description of the interface and the interface: each route in both, and every answer of a real
+ * call has exactly the members that the description names. */
+#include "api/route.h"
+#include "engine/base/text.h"
+#include "tests/contract/world.h"
+
+#include <ctype.h>
+
+static struct answer document;
+
+static int setup(void **state)
+{
+    if (world_setup(state))
+        return -1;
+    document = world_get(*state, NULL, "/openapi.json");
+    return document.status == 200 && document.json ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    answer_done(&document);
+    return world_teardown(state);
+}
+
+static json_t *operation_of(const struct route *route)
+{
+    char method[16] = "";
+    const char *text = method_text(route->method);
+    for (size_t i = 0; text[i]; i++)
+        method[i] = (char)tolower((unsigned char)text[i]);
+    return json_object_get(json_object_get(json_object_get(document.json, "paths"), route->path),
+                           method);
+}
+
+static void describes_each_route_and_no_other(void **state)
+{
+    (void)state;
+    size_t described = 0, n = 0;
+    const char *path, *method;
+    json_t *methods, *operation;
+    json_object_foreach(json_object_get(document.json, "paths"), path, methods)
+        json_object_foreach(methods, method, operation) described++;
+    for (const struct route *route = routes; route->path; route++, n++) {
+        print_message("%s %s\n", method_text(route->method), route->path);
+        operation = operation_of(route);
+        assert_non_null(operation);
+        assert_non_null(json_object_get(operation, "operationId"));
+        assert_int_equal(json_array_size(json_object_get(operation, "security")),
+                         route->role == ROLE_OPEN ? 0 : 2);
+        assert_int_equal(json_object_get(operation, "requestBody") != NULL,
+                         route->body.table != NULL);
+    }
+    assert_int_equal(described, n);
+    assert_string_equal(json_string_value(json_object_get(document.json, "openapi")), "3.1.0");
+}
+
+static void describes_every_parameter(void **state)
+{
+    (void)state;
+    for (const struct route *route = routes; route->path; route++) {
+        json_t *list = json_object_get(operation_of(route), "parameters"), *one;
+        size_t expected = 0, i;
+        expected += strchr(route->path, '{') != NULL;
+        expected += route->keyed == KEYED;
+        for (const struct field *f = route->query.table; f && f->type; f++)
+            expected++;
+        assert_int_equal(json_array_size(list), expected);
+        json_array_foreach(list, i, one)
+        {
+            if (json_object_get(one, "$ref"))
+                continue;
+            const char *in = json_string_value(json_object_get(one, "in"));
+            const char *name = json_string_value(json_object_get(one, "name"));
+            assert_non_null(json_object_get(json_object_get(one, "schema"), "type"));
+            assert_non_null(json_object_get(one, "description"));
+            if (strcmp(in, "query") == 0)
+                assert_non_null(field_named(route->query.table, name));
+        }
+    }
+}
+
+/* The schema's own names are the answer's, in depth; a name in one and not in the other fails. */
+static void conforms(const json_t *schema, const json_t *value, const char *where)
+{
+    const json_t *properties = json_object_get(schema, "properties");
+    const char *name;
+    json_t *member;
+    size_t i;
+    if (json_is_null(value))
+        return;
+    if (json_is_array(value)) {
+        json_array_foreach((json_t *)(uintptr_t)value, i, member)
+            conforms(json_object_get(schema, "items"), member, where);
+        return;
+    }
+    if (!properties || !json_is_object(value))
+        return;
+    json_object_foreach((json_t *)(uintptr_t)value, name, member)
+    {
+        char inner[256];
+        snprintf(inner, sizeof inner, "%s/%s", where, name);
+        if (!json_object_get(properties, name))
+            fail_msg("%s is answered but not described", inner);
+        conforms(json_object_get(properties, name), member, inner);
+    }
+    json_object_foreach((json_t *)(uintptr_t)properties, name,
+                        member) if (!json_object_get(value, name))
+        fail_msg("%s/%s is described but not answered", where, name);
+}
+
+static const json_t *schema_of(const struct route *route, int status)
+{
+    char text[8];
+    snprintf(text, sizeof text, "%d", status);
+    json_t *responses = json_object_get(operation_of(route), "responses");
+    json_t *content = json_object_get(json_object_get(responses, text), "content");
+    return json_object_get(json_object_get(content, "application/json"), "schema");
+}
+
+/* What a route is called with: ids and names for its braces, a body where it takes one. */
+static void target_of(struct world *world, const struct route *route, job_id job, char target[256])
+{
+    const char *brace = strchr(route->path, '{');
+    const char *end = brace ? strchr(brace, '}') + 1 : "";
+    char value[64] = "";
+    if (brace && text_starts(brace, "{id}"))
+        snprintf(value, sizeof value, "%lld", (long long)job);
+    else if (brace)
+        snprintf(value, sizeof value, "%s",
+                 strstr(route->path, "workloads") ? "create-scaling" : world->scratch);
+    snprintf(target, 256, "%.*s%s%s", brace ? (int)(brace - route->path) : (int)strlen(route->path),
+             route->path, value, end);
+}
+
+static void every_answer_has_the_members_that_are_described(void **state)
+{
+    struct world *world = *state;
+    job_id job = world_job(world);
+    world_run(world, job, 600, JOB_SUCCEEDED);
+    job_id open = world_job(world);
+    for (const struct route *route = routes; route->path; route++) {
+        char target[256], body[256] = "", headers[600] = "";
+        target_of(world, route, route->method == METHOD_POST ? open : job, target);
+        if (strcmp(route->path, "/api/v1/jobs") == 0)
+            snprintf(body, sizeof body,
+                     "{\"workload\":\"create-scaling\",\"target\":\"%s\",\"params\":{\"files\":9}}",
+                     world->scratch);
+        else if (route->body.table)
+            snprintf(body, sizeof body, "{\"token\":\"%s\"}", world->viewer);
+        if (route->status == 204) { /* sign out: with a session of its own */
+            char cookie[512];
+            snprintf(body, sizeof body, "{\"token\":\"%s\"}", world->viewer);
+            struct answer in = world_post(world, NULL, "/api/v1/session", body);
+            answer_header(&in, "Set-Cookie", cookie);
+            snprintf(headers, sizeof headers, "Origin: http://localhost\r\nCookie: %.*s\r\n",
+                     (int)strcspn(cookie, ";"), cookie);
+            answer_done(&in);
+            body[0] = '\0';
+        }
+        print_message("%s %s\n", method_text(route->method), target);
+        struct answer answer = client_call(
+            &world->place,
+            &(struct ask){ .method = method_text(route->method),
+                           .target = target,
+                           .token = headers[0] ? NULL : world->admin,
+                           .headers = headers,
+                           .body = body[0] && route->method == METHOD_POST ? body : NULL });
+        expect_status(&answer, (int)route->status);
+        if (route->answer) {
+            const json_t *schema = schema_of(route, answer.status);
+            assert_non_null(schema);
+            assert_non_null(answer.json);
+            conforms(schema, answer.json, target);
+        }
+        answer_done(&answer);
+    }
+}
+
+static void a_problem_has_the_members_that_are_described(void **state)
+{
+    struct world *world = *state;
+    struct answer answer = world_get(world, world->viewer, "/api/v1/jobs?limit=0");
+    conforms(answer_at(&document, "components/schemas/Problem"), answer.json, "problem");
+    answer_done(&answer);
+}
+
+static void describes_the_parameters_of_each_workload(void **state)
+{
+    struct world *world = *state;
+    struct answer answer = world_get(world, world->viewer, "/api/v1/workloads/create-scaling");
+    expect_status(&answer, 200);
+    assert_non_null(answer_at(&answer, "params/properties/files/type"));
+    assert_non_null(answer_at(&answer, "params/properties/batch/default"));
+    assert_non_null(answer_at(&answer, "params/properties/sync/enum"));
+    answer_done(&answer);
+}
+
+static void tells_no_secrets_of_a_target(void **state)
+{
+    struct world *world = *state;
+    struct answer answer = world_get(world, world->admin, "/api/v1/targets?limit=500");
+    expect_status(&answer, 200);
+    assert_null(strstr(answer.body, world->folder));
+    assert_null(strstr(answer.body, "secret"));
+    assert_null(strstr(answer.body, "/srv"));
+    assert_string_equal(answer_text(&answer, "items/0/name"), world->scratch);
+    assert_string_equal(answer_text(&answer, "items/0/filesystem"), "ext4");
+    assert_true(json_is_true(answer_at(&answer, "items/0/usable")));
+    assert_true(json_is_null(answer_at(&answer, "items/0/inodes_total"))); /* not counted */
+    assert_string_equal(answer_text(&answer, "items/0/workloads/0"), "create-scaling");
+    assert_true(json_is_false(answer_at(&answer, "items/1/usable")));
+    assert_true(json_is_null(answer_at(&answer, "items/1/space_total")));
+    assert_string_not_equal(answer_text(&answer, "items/1/reason"), "");
+    answer_done(&answer);
+}
+
+static void a_target_is_busy_while_a_job_runs_there(void **state)
+{
+    struct world *world = *state;
+    char path[128];
+    job_id job = world_job(world);
+    world_run(world, job, 600, JOB_RUNNING);
+    snprintf(path, sizeof path, "/api/v1/targets/%s", world->scratch);
+    struct answer busy = world_get(world, world->viewer, path);
+    assert_true(json_is_true(answer_at(&busy, "busy")));
+    answer_done(&busy);
+    snprintf(path, sizeof path, "/api/v1/targets/%s", world->attic);
+    struct answer idle = world_get(world, world->viewer, path);
+    assert_true(json_is_false(answer_at(&idle, "busy")));
+    answer_done(&idle);
+}
+
+static void pages_through_what_is_at_hand(void **state)
+{
+    struct world *world = *state;
+    char text[512];
+    struct answer first = world_get(world, world->viewer, "/api/v1/targets?limit=1");
+    assert_int_equal(json_array_size(answer_at(&first, "items")), 1);
+    answer_header(&first, "Link", text);
+    char *end = strchr(text, '>');
+    assert_non_null(end);
+    *end = '\0';
+    struct answer second = world_get(world, world->viewer, text + 1);
+    expect_status(&second, 200);
+    assert_string_equal(answer_text(&second, "items/0/name"), world->attic);
+    assert_true(json_is_null(answer_at(&second, "next_cursor")));
+    answer_done(&first);
+    answer_done(&second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(describes_each_route_and_no_other),
+        cmocka_unit_test(describes_every_parameter),
+        cmocka_unit_test(every_answer_has_the_members_that_are_described),
+        cmocka_unit_test(a_problem_has_the_members_that_are_described),
+        cmocka_unit_test(describes_the_parameters_of_each_workload),
+        cmocka_unit_test(tells_no_secrets_of_a_target),
+        cmocka_unit_test(a_target_is_busy_while_a_job_runs_there),
+        cmocka_unit_test(pages_through_what_is_at_hand),
+    };
+    return cmocka_run_group_tests_name("openapi", tests, setup, teardown);
+}
