@@ -78,7 +78,7 @@ int store_job_add(struct store *store, const struct job_new *new, const struct i
     if (store_borrow(store, &connection, why) < 0 || transaction_begin(connection, why) < 0)
         return -1;
     if (keyed) {
-        job_id id;
+        job_id id = 0;
         int found = key_take(connection, key, &id, &answer, why);
         if (found < 0)
             return -1;
