@@ -49,7 +49,7 @@ run_plimsoll() {
     rm -f "$work/journal.ndjson"
     "$bin/plimsoll-runner" run create-scaling --on "$1" --reserve 1% --json --journal "$work/journal.ndjson" \
         files="$files" batch=100 threads="$2" layout="$3" operations="$4" 2>"$work/plimsoll.err" |
-        jq -er '.phases[] | "\(.name) \(.ops) \(.cpu_seconds / .ops * 1e9) \(.rate)"'
+        jq -er '.phases[] | "\(.name) \(.ops) \(.cpu_ns_per_op) \(.rate)"'
 }
 peer_fs_mark() { fs_mark -d "$1" -n "$2" -s 0 -S 0 -k -L 1 -t 1 -l "$work/fs_mark.log"; }
 peer_smallfile() {

@@ -103,7 +103,7 @@ async function benchOverhead() {
         const alone = async () => {
             const { stdout } = await run(join(options.bin, 'plimsoll-runner'), ['run', 'create-scaling', '--on', options.scratch, '--json', `files=${files}`, 'operations=create']);
             const phase = JSON.parse(stdout).phases[0];
-            return { cost: (phase.cpu_seconds / phase.ops) * 1e9, rate: phase.rate };
+            return { cost: phase.cpu_ns_per_op, rate: phase.rate };
         };
         const asked = async () => {
             const { id } = await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files, operations: ['create'] } });
