@@ -172,7 +172,7 @@ static int take_arrays(struct thinner *thinner, const PGresult *result, int row,
 }
 
 /* Columns of queries/series_chunks.sql. */
-enum { SEQ, COUNT, X_MIN, X_MAX, Y_MIN, Y_MAX, Y_SUM };
+enum { SEQ, COUNT, X_MIN, X_MAX, Y_MIN, Y_MAX, Y_SUM, WEIGHT };
 
 static double x_of(const struct thinner *thinner, const PGresult *result, int row, int column)
 {
@@ -183,12 +183,12 @@ static void take_plain(struct thinner *thinner, const PGresult *result, int row)
 {
     uint64_t count = (uint64_t)cell_int(result, row, COUNT);
     double middle = (x_of(thinner, result, row, X_MIN) + x_of(thinner, result, row, X_MAX)) / 2;
-    const struct column chunk = { count,
-                                  (double)cell_int(result, row, Y_MIN) / thinner->y_per,
-                                  (double)cell_int(result, row, Y_MAX) / thinner->y_per,
-                                  cell_number(result, row, Y_SUM) / thinner->y_per,
-                                  (double)count,
-                                  middle * (double)count };
+    const struct column chunk = { .count = count,
+                                  .min = cell_number(result, row, Y_MIN) / thinner->y_per,
+                                  .max = cell_number(result, row, Y_MAX) / thinner->y_per,
+                                  .sum = cell_number(result, row, Y_SUM) / thinner->y_per,
+                                  .weight = cell_number(result, row, WEIGHT),
+                                  .x_sum = middle * (double)count };
     column_add(column_at(thinner, middle), &chunk);
     thinner->count += count;
 }
@@ -217,8 +217,8 @@ static bool needs_arrays(const struct thinner *thinner, const PGresult *chunks, 
                          const struct extent *extent)
 {
     double x_min = x_of(thinner, chunks, row, X_MIN), x_max = x_of(thinner, chunks, row, X_MAX);
-    return thinner->collects || thinner->recent || row == extent->first || row == extent->last ||
-           x_min < thinner->from || x_max > thinner->to ||
+    return thinner->collects || cell_null(chunks, row, Y_MIN) || row == extent->first ||
+           row == extent->last || x_min < thinner->from || x_max > thinner->to ||
            x_max - x_min > PLAIN_WIDTH * thinner->width;
 }
 

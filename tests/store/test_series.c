@@ -4,16 +4,23 @@
 enum { SAMPLES = 300000, SPIKE_EVERY = 9973 };
 static job_id big, lanes;
 
-/* Smooth but for rare spikes of one sample each, up and down. */
+/* Smooth but for rare spikes of one sample each, up and down. One lane: each batch begins where the
+ * one before ended. */
 static struct sample spiky(size_t i)
 {
+    static nsec ends[SAMPLES];
+    static size_t known;
+    for (; known <= i; known++) {
+        nsec elapsed = NSEC_PER_MSEC + (nsec)(known % 50) * 100;
+        if (known % SPIKE_EVERY == SPIKE_EVERY / 2)
+            elapsed = (nsec)(known + 1) * NSEC_PER_USEC + NSEC_PER_SEC;
+        if (known % SPIKE_EVERY == 17)
+            elapsed = 10;
+        ends[known] = elapsed + (known ? ends[known - 1] : 0);
+    }
     struct sample sample = sample_at(i, 1);
-    sample.elapsed = NSEC_PER_MSEC + (nsec)(i % 50) * 100;
-    sample.at = (nsec)(i + 1) * 2 * NSEC_PER_MSEC;
-    if (i % SPIKE_EVERY == SPIKE_EVERY / 2)
-        sample.elapsed = (nsec)(i + 1) * NSEC_PER_USEC + NSEC_PER_SEC;
-    if (i % SPIKE_EVERY == 17)
-        sample.elapsed = 10;
+    sample.at = ends[i];
+    sample.elapsed = ends[i] - (i ? ends[i - 1] : 0);
     return sample;
 }
 
@@ -197,6 +204,33 @@ static void every_y_has_its_figures_zoomed_out_and_in(void **state)
     }
 }
 
+/* One lane: read from the plain columns, and from every sample. */
+static void a_rate_is_the_same_zoomed_out_and_in(void **state)
+{
+    (void)state;
+    struct series_query query = { .job = big,
+                                  .phase = "create",
+                                  .x = "load",
+                                  .y = "rate",
+                                  .from = NAN,
+                                  .to = NAN,
+                                  .points = 100 };
+    scoped(series_done) struct series out = series_of(&query);
+    query.points = 100000;
+    scoped(series_done) struct series in = series_of(&query);
+    double low = INFINITY, high = 0, low_in = INFINITY, high_in = 0;
+    for (size_t i = 0; i < out.n; i++) {
+        low = fmin(low, out.min[i]);
+        high = fmax(high, out.max[i]);
+    }
+    for (size_t i = 0; i < in.n; i++) {
+        low_in = fmin(low_in, in.min[i]);
+        high_in = fmax(high_in, in.max[i]);
+    }
+    assert_true(fabs(low / low_in - 1) < 1e-9 && fabs(high / high_in - 1) < 1e-9);
+    assert_true(fabs(high / (100 / 10e-9) - 1) < 1e-9);
+}
+
 /* Two lanes of 100 operations every 4 ms each, one batch ending every 2 ms: 50,000 a second. */
 static void the_rate_of_two_lanes_is_that_of_the_wall_clock(void **state)
 {
@@ -315,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_zoomed_in_range_has_every_sample),
         cmocka_unit_test(a_range_counts_its_samples_exactly),
         cmocka_unit_test(every_y_has_its_figures_zoomed_out_and_in),
+        cmocka_unit_test(a_rate_is_the_same_zoomed_out_and_in),
         cmocka_unit_test(the_rate_of_two_lanes_is_that_of_the_wall_clock),
         cmocka_unit_test(lanes_that_overlap_come_in_the_order_of_time),
         cmocka_unit_test(refuses_unknown_axes_and_knows_no_samples_of_unknown_phases),
