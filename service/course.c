@@ -166,7 +166,7 @@ static int finish(struct course *course, enum job_state outcome, struct problem 
         problem_set(&problem, PROBLEM_INTERRUPTED, "its journal is damaged: %s",
                     course->damage.message);
     launcher_last_words(course->launcher, course->job.id, words, sizeof words);
-    problem_set(&problem, PROBLEM_INTERRUPTED, "the runner %s before its job did%s%s",
+    problem_set(&problem, PROBLEM_INTERRUPTED, "the runner %s before its job ended%s%s",
                 course->fate[0] ? course->fate : "ended", words[0] ? "; its last words: " : "",
                 words);
     bool failed = outcome == JOB_FAILED;
