@@ -40,6 +40,8 @@ void api_done(struct api *api)
         close(steal_fd(&api->web));
 }
 
+enum { KEY_TEXT = TARGET_MOST + 4 };
+
 static const char *const json_types[] = { "application/json", NULL };
 
 static const struct route pages = {
@@ -99,9 +101,15 @@ static struct kept *find_kept(struct api *api, const char *key, uint64_t stamp)
     return kept;
 }
 
-static char *cache_key(const struct request *in)
+/* The target as sent, what of its types is asked for, and whether compressed. */
+static void cache_key(const struct request *in, char key[KEY_TEXT])
 {
-    return text_new("%s %zu%s", in->target, in->type, in->gzip ? "z" : "");
+    size_t n = strlen(in->target); /* at most TARGET_MOST: it was parsed */
+    memcpy(key, in->target, n);
+    key[n++] = ' ';
+    key[n++] = (char)('0' + in->type);
+    key[n++] = in->gzip ? 'z' : '-';
+    key[n] = '\0';
 }
 
 static int handle(struct api *api, struct request *in, struct reply *out, struct problem *why)
@@ -120,54 +128,60 @@ static int handle(struct api *api, struct request *in, struct reply *out, struct
     return reply_seal(out, in->gzip, why);
 }
 
-static int answer(struct api *api, struct request *in, struct reply *out, char allow[ALLOW_TEXT],
+/* 0: *ret, and *ret_kept if it is a kept one. */
+static int answer(struct api *api, struct request *in, char allow[ALLOW_TEXT], struct reply **ret,
                   struct kept **ret_kept, struct problem *why)
 {
+    char key[KEY_TEXT];
     if (!in->buffer && request_parse(in, why))
         return -1;
     if (find_route(in, allow, why) || auth_check(api->auth, in, why) || negotiate(in, why))
         return -1;
     bool reads = in->route->method == METHOD_GET;
-    scoped_free char *key = reads ? cache_key(in) : NULL;
     uint64_t stamp = cache_stamp(api->cache);
-    if (key && (*ret_kept = find_kept(api, key, stamp)))
-        return 0;
+    if (reads) {
+        cache_key(in, key);
+        *ret_kept = find_kept(api, key, stamp);
+        if (*ret_kept) {
+            *ret = reply_hold((*ret_kept)->reply);
+            return 0;
+        }
+    }
+    scoped_reply struct reply *out = reply_new();
+    if (!out)
+        return problem_memory(why);
     int result = handle(api, in, out, why);
-    if (result == 0 && key && out->keep)
+    if (result)
+        return result;
+    if (reads && out->keep)
         *ret_kept = cache_add(api->cache, key, out, stamp);
-    return result;
+    *ret = steal(&out);
+    return 0;
 }
 
-/* A problem instead of what was prepared, under a name that the log uses too. */
-static void tell(struct api *api, struct request *in, struct reply *out, const char *allow,
-                 const struct problem *problem)
+/* The problem as an answer, under a name that the log uses too. */
+static struct reply *tell(struct api *api, struct request *in, const char *allow,
+                          const struct problem *problem)
 {
     struct problem why = { 0 };
+    struct reply *out = reply_new();
     (void)!text_fit(in->id, sizeof in->id, "%08x-%06llx", api->salt,
                     (unsigned long long)atomic_fetch_add(&api->told, 1) & 0xffffff);
+    if (!out)
+        return NULL;
     reply_problem(out, problem, in->id);
     if (allow[0])
         (void)!reply_header(out, &why, "Allow", "%s", allow);
+    return out;
 }
 
 int api_answer(struct api *api, struct request *in, struct reply **ret, struct kept **ret_kept,
                struct problem *why)
 {
     char allow[ALLOW_TEXT] = "";
-    struct kept *kept = NULL;
-    scoped_reply struct reply *out = reply_new();
-    if (!out)
-        return -1;
-    int result = answer(api, in, out, allow, &kept, why);
-    if (result == HOLD)
-        return HOLD;
-    if (result < 0) {
-        tell(api, in, out, allow, why);
-    } else if (kept && kept->reply != out) {
-        reply_drop(out);
-        out = reply_hold(kept->reply);
-    }
-    *ret = steal(&out);
-    *ret_kept = kept;
-    return 0;
+    int result = answer(api, in, allow, ret, ret_kept, why);
+    if (result >= 0)
+        return result;
+    *ret = tell(api, in, allow, why);
+    return *ret ? 0 : -1;
 }

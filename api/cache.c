@@ -10,11 +10,11 @@ enum {
 
 struct cache {
     void (*wire_free)(void *wire);
+    atomic_uint_fast64_t stamp; /* changed under the lock, read without it */
     pthread_mutex_t lock;
     struct kept *bucket[CACHE_BUCKETS]; /* lock, and all below */
     struct kept *newest, *oldest;
     size_t entries, bytes;
-    uint64_t stamp;
 };
 
 int cache_new(void (*wire_free)(void *wire), struct cache **ret, struct problem *why)
@@ -105,15 +105,14 @@ struct kept *cache_find(struct cache *cache, const char *key, bool *ret_fresh)
 
 uint64_t cache_stamp(struct cache *cache)
 {
-    scoped_lock(&cache->lock);
-    return cache->stamp;
+    return atomic_load(&cache->stamp);
 }
 
 void cache_refresh(struct cache *cache, struct kept *kept, uint64_t stamp)
 {
     nsec now = clock_monotonic();
     scoped_lock(&cache->lock);
-    if (cache->stamp == stamp)
+    if (atomic_load(&cache->stamp) == stamp)
         kept->fresh_until = now + kept->reply->keep;
 }
 
@@ -134,7 +133,7 @@ struct kept *cache_add(struct cache *cache, const char *key, struct reply *reply
     nsec now = clock_monotonic();
 
     scoped_lock(&cache->lock);
-    kept->fresh_until = cache->stamp == stamp ? now + reply->keep : 0;
+    kept->fresh_until = atomic_load(&cache->stamp) == stamp ? now + reply->keep : 0;
     struct kept **cell = cell_of(cache, key);
     if (*cell)
         drop_cell(cache, cell);
@@ -153,7 +152,7 @@ struct kept *cache_add(struct cache *cache, const char *key, struct reply *reply
 void cache_stale(struct cache *cache, job_id job)
 {
     scoped_lock(&cache->lock);
-    cache->stamp++;
+    atomic_fetch_add(&cache->stamp, 1);
     for (struct kept *kept = cache->newest; kept; kept = kept->older)
         if (job == 0 || kept->reply->job == job)
             kept->fresh_until = 0;

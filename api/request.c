@@ -228,7 +228,6 @@ void request_done(struct request *in)
     free(in->buffer);
     free(in->body);
     free(in->target);
-    *in = (struct request){ .hold_state = -1 };
 }
 
 int request_header(const struct request *in, const char *name, const char **ret,

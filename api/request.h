@@ -54,7 +54,7 @@ must_check int request_parse(struct request *in, struct problem *why);
 must_check int request_bind_query(struct request *in, struct problem *why);
 /* Binds the JSON body; no body counts as {}. BAD_MEDIA, BAD_SYNTAX with line and column, BAD_FIELD. */
 must_check int request_bind_body(struct request *in, struct problem *why);
-/* Frees all it owns; the struct may be used anew. */
+/* Frees all it owns. */
 void request_done(struct request *in);
 
 /* A header that may be missing: NULL. Refuses control characters and broken UTF-8. */

@@ -56,9 +56,9 @@ static bool path_matches(const char *pattern, char *const *parts, size_t parts_n
                          const char **name)
 {
     for (size_t i = 0; i < parts_n; i++) {
-        if (*pattern != '/')
+        if (*pattern++ != '/')
             return false;
-        size_t n = strcspn(++pattern, "/");
+        size_t n = (size_t)(strchrnul(pattern, '/') - pattern);
         if (!part_matches(pattern, n, parts[i], id, name))
             return false;
         pattern += n;

@@ -39,12 +39,14 @@ struct server {
     pthread_t timer;
     bool timer_runs;
 
+    atomic_uint active;         /* requests under way */
+    atomic_uint_fast64_t wakes; /* changed under the lock, read without it */
+    atomic_bool stopping;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* lock, and all below */
     struct call *held;
-    unsigned held_n, active;
-    uint64_t wakes;
-    bool stopping, ended;
+    unsigned held_n;
+    bool ended;
 };
 
 /* A request under way. */
@@ -97,8 +99,7 @@ static void *call_new(void *arg, const char *target, struct MHD_Connection *conn
                                  .wire = connection,
                                  .hold_state = -1,
                                  .began = clock_monotonic() };
-    scoped_lock(&server->lock);
-    server->active++;
+    atomic_fetch_add(&server->active, 1);
     return call;
 }
 
@@ -112,9 +113,10 @@ static void call_free(void *arg, struct MHD_Connection *connection unused, void 
         return;
     request_done(&call->in);
     free(call);
-    scoped_lock(&server->lock);
-    if (--server->active == 0 && server->stopping)
+    if (atomic_fetch_sub(&server->active, 1) == 1 && atomic_load(&server->stopping)) {
+        scoped_lock(&server->lock);
         pthread_cond_broadcast(&server->changed);
+    }
 }
 
 static enum MHD_Result call_gather(struct call *call, const char *bytes, size_t n)
@@ -270,9 +272,9 @@ static bool call_hold(struct call *call, uint64_t wakes)
 {
     struct server *server = call->server;
     scoped_lock(&server->lock);
-    if (server->stopping || server->held_n >= server->held_most)
+    if (atomic_load(&server->stopping) || server->held_n >= server->held_most)
         call->in.hold_over = true;
-    if (call->in.hold_over || server->wakes != wakes)
+    if (call->in.hold_over || atomic_load(&server->wakes) != wakes)
         return false;
     call->next = server->held;
     call->cell = &server->held;
@@ -304,17 +306,11 @@ static void *run_timer(void *arg)
     return NULL;
 }
 
-static uint64_t wakes_now(struct server *server)
-{
-    scoped_lock(&server->lock);
-    return server->wakes;
-}
-
 void server_wake(struct server *server, job_id job)
 {
     cache_stale(server->api.cache, job);
     scoped_lock(&server->lock);
-    server->wakes++;
+    atomic_fetch_add(&server->wakes, 1);
     for (struct call *call = server->held, *after; call; call = after) {
         after = call->next;
         if (job == 0 || call->in.hold_job == job)
@@ -333,7 +329,7 @@ static enum MHD_Result call_answer(struct call *call)
 {
     struct server *server = call->server;
     for (;;) {
-        uint64_t wakes = wakes_now(server);
+        uint64_t wakes = atomic_load(&server->wakes);
         scoped_reply struct reply *reply = NULL;
         struct kept *kept = NULL;
         struct problem why = { 0 };
@@ -526,10 +522,10 @@ static void wind_down(struct server *server, nsec deadline)
             MHD_quiesce_daemon(server->daemon[i]);
     struct timespec until = { deadline / NSEC_PER_SEC, deadline % NSEC_PER_SEC };
     scoped_lock(&server->lock);
-    server->stopping = true;
+    atomic_store(&server->stopping, true);
     while (server->held)
         release(server, server->held);
-    while (server->active &&
+    while (atomic_load(&server->active) &&
            pthread_cond_timedwait(&server->changed, &server->lock, &until) != ETIMEDOUT)
         ;
     server->ended = true;
