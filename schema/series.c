@@ -325,7 +325,8 @@ static int give_all(struct thinner *thinner, struct series *series, struct probl
 {
     if (series_room(series, thinner->all_n, why) < 0)
         return -1;
-    qsort(thinner->all, thinner->all_n, sizeof thinner->all[0], by_x);
+    if (thinner->all_n)
+        qsort(thinner->all, thinner->all_n, sizeof thinner->all[0], by_x);
     for (size_t i = 0; i < thinner->all_n; i++)
         put_point(series, &thinner->all[i]);
     return 0;

@@ -71,8 +71,8 @@ typedef int job_fn(void *arg, const struct job *job, struct problem *why);
 must_check int store_job_list(struct store *store, const struct job_filter *filter, job_fn *each,
                               void *arg, struct problem *why);
 
-/* The oldest queued job of highest priority on this host whose target is free (no running job and no
- * clean-up under way there) and among `targets` (comma-separated). Returns 1 and the job, now
+/* The oldest queued job of highest priority on this host whose target is free (no running job there,
+ * and no clean-up that is not done) and among `targets` (comma-separated). Returns 1 and the job, now
  * running; 0: none. */
 must_check int store_job_claim(struct store *store, const char *host, const char *targets,
                                struct job *ret, struct problem *why);

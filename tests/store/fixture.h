@@ -74,7 +74,8 @@ static inline int fixture_open(unsigned connections)
     if (!mkdtemp(fixture.folder))
         return -1;
     snprintf(fixture.schema, sizeof fixture.schema, "t%d", (int)getpid());
-    snprintf(fixture.conninfo, sizeof fixture.conninfo, "%s options='-c search_path=%s'", database,
+    snprintf(fixture.conninfo, sizeof fixture.conninfo,
+             "%s application_name=%s options='-c search_path=%s'", database, fixture.schema,
              fixture.schema);
     fixture.pg = PQconnectdb(fixture.conninfo);
     if (PQstatus(fixture.pg) != CONNECTION_OK) {
@@ -133,6 +134,14 @@ static inline job_id claim(const char *targets)
     job_id id = r ? job.id : 0;
     job_done(&job);
     return id;
+}
+
+/* Ends every connection of the store, from the server's side. */
+static inline void end_connections(void)
+{
+    sql("SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
+        "WHERE application_name = '%s' AND pid <> pg_backend_pid()",
+        fixture.schema);
 }
 
 /* A job that runs. */

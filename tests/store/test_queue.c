@@ -74,6 +74,8 @@ static void claims_by_priority_then_age_one_at_a_time_per_target(void **state)
     works(store_job_cleanup(fixture.store, urgent, CLEANUP_DONE, why));
     assert_int_equal(claim("order"), old);
     works(store_job_finish(fixture.store, old, JOB_SUCCEEDED, CLEANUP_BLOCKED, NULL, why));
+    assert_int_equal(claim("order"), 0);
+    works(store_job_cleanup(fixture.store, old, CLEANUP_DONE, why));
     assert_int_equal(claim("order"), young);
     refuses(PROBLEM_CONFLICT, store_job_cleanup(fixture.store, old, CLEANUP_RUNNING, why));
     works(store_job_finish(fixture.store, young, JOB_SUCCEEDED, CLEANUP_NONE, NULL, why));
