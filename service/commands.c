@@ -178,7 +178,7 @@ int command_token(const char *settings_path, int argc, char **argv)
         return usage();
     scoped(settings_done) struct settings settings = { 0 };
     if (settings_load(settings_path, &settings, &why) < 0)
-        return fail(why.field, &why);
+        return fail(strstr(why.message, why.field) ? "" : why.field, &why);
     scoped(store_cell) struct store *store = NULL;
     if (open_store(&settings, &store, &why) < 0)
         return fail("", &why);
@@ -255,7 +255,7 @@ int command_code(const char *settings_path, int argc, char **argv)
         return usage();
     scoped(settings_done) struct settings settings = { 0 };
     if (settings_load(settings_path, &settings, &why) < 0)
-        return fail(why.field, &why);
+        return fail(strstr(why.message, why.field) ? "" : why.field, &why);
     scoped(store_cell) struct store *store = NULL;
     if (open_store(&settings, &store, &why) < 0)
         return fail("", &why);

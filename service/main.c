@@ -42,7 +42,7 @@ static void print_help(void)
 
 static int tell(const struct problem *why)
 {
-    if (why->field[0])
+    if (why->field[0] && !strstr(why->message, why->field))
         fprintf(stderr, "plimsolld: %s: %s\n", why->field, why->message);
     else
         fprintf(stderr, "plimsolld: %s\n", why->message);

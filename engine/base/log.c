@@ -81,7 +81,8 @@ void log_job(enum log_level level, long long job, const char *fmt, ...)
 
 void log_problem(enum log_level level, const char *what, const struct problem *why)
 {
-    if (why->field[0])
+    /* A message about a settings file begins with its place. */
+    if (why->field[0] && !strstr(why->message, why->field))
         log_line(level, "%s: %s (%s)", what, why->message, why->field);
     else
         log_line(level, "%s: %s", what, why->message);
