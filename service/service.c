@@ -9,6 +9,7 @@
 #include "service/ingester.h"
 #include "service/launcher.h"
 #include "service/lock.h"
+#include "service/outage.h"
 #include "service/prober.h"
 #include "service/settings.h"
 
@@ -37,6 +38,7 @@ struct service {
     struct dispatcher *dispatcher;
     struct app app;
     struct server *server;
+    struct outage outage; /* the dispatcher's thread's */
 
     pthread_mutex_t lock;
     struct server *awake; /* lock: whom changes are told to; NULL while it stops */
@@ -66,8 +68,10 @@ static void job_watched(void *arg, job_id id)
     dispatcher_nudge(service->dispatcher);
 }
 
-static void now_ready(void *arg unused)
+static void now_ready(void *arg)
 {
+    struct service *service = arg;
+    outage_end(&service->outage, "the database", 0);
     log_line(LOG_NOTICE, "ready");
     (void)sd_notify(0, "READY=1\nSTATUS=taking jobs");
 }
@@ -77,7 +81,7 @@ static void still_waiting(void *arg, const struct problem *why)
     struct service *service = arg;
     /* The private server is on its way; another one may take any time. */
     if (!service->postgres)
-        log_problem(LOG_WARNING, "waiting for the database", why);
+        outage_begin(&service->outage, "the database", 0, why);
     (void)sd_notifyf(0, "EXTEND_TIMEOUT_USEC=30000000\nSTATUS=waiting for the database: %s",
                      why->message);
 }
