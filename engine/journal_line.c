@@ -18,15 +18,16 @@ char *line_number(char *to, uint64_t value)
         "00010203040506070809101112131415161718192021222324252627282930313233"
         "34353637383940414243444546474849505152535455565758596061626364656667"
         "6869707172737475767778798081828384858687888990919293949596979899";
-    char digits[COLUMN_DIGITS], *p = digits + sizeof digits;
+    size_t n = 1;
+    for (uint64_t rest = value; rest >= 10; rest /= 10)
+        n++;
+    char *p = to + n;
     for (; value >= 100; value /= 100)
         memcpy(p -= 2, pairs + 2 * (value % 100), 2);
     if (value >= 10)
-        memcpy(p -= 2, pairs + 2 * value, 2);
+        memcpy(p - 2, pairs + 2 * value, 2);
     else
         *--p = (char)('0' + value);
-    size_t n = (size_t)(digits + sizeof digits - p);
-    memcpy(to, p, n);
     return to + n;
 }
 

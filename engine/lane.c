@@ -39,6 +39,29 @@ void crew_room(struct crew *crew)
     pthread_mutex_unlock(&crew->lock);
 }
 
+/* --- operations --- */
+
+void lane_settle(struct lane *lane)
+{
+    struct histogram *batch = lane->batch;
+    for (unsigned i = 0; i < lane->pending; i++) {
+        histogram_note(batch, tick_nsec(&lane->scale, lane->ticks[i] - lane->last), 1);
+        lane->last = lane->ticks[i];
+    }
+    lane->pending = 0;
+    lane->last = tick_read(&lane->scale);
+}
+
+bool lane_note_many(struct lane *lane, uint64_t n, uint64_t bytes)
+{
+    uint64_t now = tick_read(&lane->scale);
+    if (n)
+        histogram_note(lane->batch, tick_nsec(&lane->scale, now - lane->last) / (nsec)n, n);
+    lane->last = now;
+    lane->bytes += bytes;
+    return !lane_stopped(lane);
+}
+
 /* --- batches --- */
 
 /* Switches need a system call, and one that matters leaves a gap between the lane's time and its CPU
@@ -54,6 +77,18 @@ static uint32_t switches_since(struct lane *lane, nsec elapsed, nsec cpu)
     return n;
 }
 
+/* The two clocks may drift apart by some parts in a million: no operation is longer than its batch. */
+static void within_batch(struct sample *sample)
+{
+    if (sample->max <= sample->elapsed)
+        return;
+    sample->max = sample->elapsed;
+    if (sample->p99 > sample->max)
+        sample->p99 = sample->max;
+    if (sample->p50 > sample->max)
+        sample->p50 = sample->max;
+}
+
 /* The recorder orders samples by `at`, so it must know whether one older than its own look at the clock
  * may still come: `closing` is set before `at` is read and cleared when the sample can be seen. */
 static void close_batch(struct lane *lane)
@@ -61,6 +96,7 @@ static void close_batch(struct lane *lane)
     struct histogram *batch = lane->batch;
     atomic_store(&lane->closing, true);
     nsec end = clock_monotonic(), cpu = clock_thread_cpu();
+    lane_settle(lane);
     struct sample sample = {
         .at = end - lane->crew->epoch,
         .elapsed = end - lane->start,
@@ -77,6 +113,7 @@ static void close_batch(struct lane *lane)
     if (sample.ops) {
         sample.switches = switches_since(lane, sample.elapsed, sample.cpu);
         histogram_pour(lane->whole, batch, &sample.p50, &sample.p99);
+        within_batch(&sample);
         lane->ops += sample.ops;
         lane->all_bytes += sample.bytes;
         lane->last_done = sample.at;
@@ -210,13 +247,21 @@ static enum gate wait_at_gate(struct crew *crew)
     return gate;
 }
 
+/* A table of descriptors of its own: the kernel then takes no reference and no lock of the table for each
+ * call, as in a process without threads. Without it all works, a little slower. ThreadSanitizer knows
+ * one table only, and would see one lane's descriptors in another's. */
+static void own_descriptors(void)
+{
+#ifndef __SANITIZE_THREAD__
+    (void)!unshare(CLONE_FILES);
+#endif
+}
+
 void *lane_main(void *arg)
 {
     struct lane *lane = arg;
     struct crew *crew = lane->crew;
-    /* A table of descriptors of its own: the kernel then takes no reference and no lock of the table
-     * for each call, as in a process without threads. Without it all works, a little slower. */
-    (void)!unshare(CLONE_FILES);
+    own_descriptors();
     if (wait_at_gate(crew) == GATE_ABANDONED)
         return NULL;
     lane->cpu = clock_thread_cpu();

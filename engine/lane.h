@@ -10,15 +10,21 @@
 
 struct crew; /* what the lanes of a phase share: engine/crew.h */
 
+enum {
+    TICKS = 128
+}; /* a usual batch, so that its latencies are worked out when its clock has stopped */
+
 struct lane {
     /* touched by every operation */
-    uint64_t last; /* tick at the end of the operation before */
     struct tick_scale scale;
-    const atomic_int *stop;  /* of the crew; not 0: end after this operation */
-    uint64_t bytes;          /* of this batch */
-    struct histogram *batch; /* of this batch; emptied into `whole` when it ends */
+    const atomic_int *stop; /* of the crew; not 0: end after this operation */
+    uint64_t bytes;         /* of this batch */
+    unsigned pending;       /* ticks not yet in the histogram */
+    uint64_t last;          /* the tick before the first of them */
+    uint64_t ticks[TICKS];  /* at the end of each operation */
 
     /* touched by every batch */
+    struct histogram *batch; /* of this batch; emptied into `whole` when it ends */
     struct histogram *whole; /* of the phase */
     struct ring ring;
     _Atomic bool closing; /* its next sample's `at` may be older than what the recorder reads now */
@@ -40,6 +46,8 @@ struct lane {
     struct problem why;
 };
 
+/* Puts the pending ticks into the histogram and starts the clock afresh. */
+void lane_settle(struct lane *lane);
 /* The next batch for this lane: how many operations, and the number of the first. 0: stop now. */
 uint64_t lane_claim(struct lane *lane, uint64_t *ret_first);
 /* The next batch of as many operations as the body finds. False: stop now. */
@@ -64,24 +72,19 @@ static inline bool lane_stopped(const struct lane *lane)
 /* Starts the clock afresh: what came since the last operation belongs to none. */
 static inline void lane_restart(struct lane *lane)
 {
-    lane->last = tick_read(&lane->scale);
+    if (lane->pending)
+        lane_settle(lane);
+    else
+        lane->last = tick_read(&lane->scale);
 }
 /* An operation ended now; the next one starts now. False: end here. */
 static inline bool lane_note(struct lane *lane, uint64_t bytes)
 {
-    uint64_t now = tick_read(&lane->scale);
-    histogram_note(lane->batch, tick_nsec(&lane->scale, now - lane->last), 1);
-    lane->last = now;
+    lane->ticks[lane->pending++] = tick_read(&lane->scale);
     lane->bytes += bytes;
+    if (lane->pending == TICKS)
+        lane_settle(lane);
     return !lane_stopped(lane);
 }
-/* n operations that one call did end now; each counts with its share of the time. */
-static inline bool lane_note_many(struct lane *lane, uint64_t n, uint64_t bytes)
-{
-    uint64_t now = tick_read(&lane->scale);
-    if (n)
-        histogram_note(lane->batch, tick_nsec(&lane->scale, now - lane->last) / (nsec)n, n);
-    lane->last = now;
-    lane->bytes += bytes;
-    return !lane_stopped(lane);
-}
+/* n operations that one call did end now; each counts with its share of the time. False: end here. */
+bool lane_note_many(struct lane *lane, uint64_t n, uint64_t bytes);
