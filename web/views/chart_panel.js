@@ -115,8 +115,7 @@ export function chartPanel({ id, signal, search, failed }) {
             text(state, phase ? 'Reading …' : '');
             return;
         }
-        const has = series.x.length > 0;
-        text(nothing, has ? '' : want.range ? 'No batch lies in this part.' : isFinal(job.state) ? 'This phase has no batches.' : 'The first batch is under way.');
+        text(nothing, nothingWords());
         const name = one.per && batch ? `${one.name} of ${count(batch, phase.unit)}` : one.name;
         const xUnit = want.x === 'at' ? 's' : phase.unit;
         const limit = phase.limited_by;
@@ -128,6 +127,14 @@ export function chartPanel({ id, signal, search, failed }) {
         });
         read(null);
         text(state, drawnWords());
+    }
+
+    function nothingWords() {
+        if (series.x.length)
+            return want.log && !series.max.some((v) => v > 0) ? 'Nothing above zero, which a logarithmic scale could show.' : '';
+        if (want.range)
+            return 'No batch lies in this part.';
+        return isFinal(job.state) ? 'This phase has no batches.' : 'The first batch is under way.';
     }
 
     function summary(name, xUnit) {
