@@ -205,7 +205,7 @@ export function smallChart({ heading, unit, lines, most = null }, signal) {
                 width: holder.clientWidth, height: 120, padding: [8, 8, 0, 0], legend: { show: false },
                 scales: { x: { time: false }, y: { range: (u, a, b) => [0, most ?? (b > 0 ? b * 1.08 : 1)] } },
                 axes: [{ ...xAxis(() => 's'), size: 26, space: 70 }, { ...yAxis(() => unit.name, 70), space: 34 }],
-                series: [{}, ...lines.map((line) => ({ stroke: colour(line.colour), width: 1.25, points: { show: false } }))],
+                series: [{}, ...lines.map((line) => ({ stroke: colour(line.colour), width: 1.25, points: { show: (u) => u.data[0].length < 3, size: 4 } }))],
                 cursor: { y: false, drag: { x: false, y: false }, sync: syncWith, points: { size: 6 } },
                 hooks: { setCursor: [(u) => read(u.cursor.left < 0 ? null : u.cursor.idx)] },
             }, data, holder);

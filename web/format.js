@@ -147,7 +147,7 @@ export function utcTime(text) {
         `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-const SHORT = { cpu: 'CPU', cpus: 'CPUs', nic: 'NIC', nics: 'NICs', io: 'I/O', id: 'ID', os: 'OS', nfs: 'NFS', numa: 'NUMA' };
+const SHORT = { cpu: 'CPU', cpus: 'CPUs', nic: 'NIC', nics: 'NICs', io: 'I/O', id: 'ID', uid: 'user ID', mtu: 'MTU', vdso: 'vDSO', os: 'OS', nfs: 'NFS', numa: 'NUMA' };
 
 /** "create-scaling" → "Create scaling"; "cpu_model" → "CPU model". */
 export function title(name) {

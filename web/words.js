@@ -40,7 +40,8 @@ export function cleanupWords(job) {
         return `Nothing the run made is left on the target.${removed}`;
     case 'blocked':
         return 'Entries that this job did not make stand in its folder. They were left alone, so the ' +
-            `folder is still there.${removed} Look at them, move them away, and clean-up can go on.`;
+            `folder is still there and the target takes no other job.${removed} Move them away: clean-up is tried again when the ` +
+            'daemon starts.';
     default:
         return '';
     }

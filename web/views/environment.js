@@ -38,7 +38,8 @@ function label(name) {
     return unit ? title(name.slice(0, -unit[2])) : title(name);
 }
 
-function block(name, record) {
+/** A record's plain values under its name, then the records within it, each in a block of its own. */
+function blocks(name, record) {
     const plain = [], nested = [];
     for (const [key, value] of Object.entries(record)) {
         if (Array.isArray(value) && value.some((v) => v && typeof v === 'object'))
@@ -49,18 +50,17 @@ function block(name, record) {
             plain.push([label(key), valueWords(key, value)]);
     }
     return [
-        name && h('h3', {}, name),
-        plain.length > 0 && facts(plain),
-        nested.map(([key, value]) => block(key, value)),
+        plain.length > 0 && h('div', { class: 'block' }, h('h3', {}, name), facts(plain)),
+        nested.map(([key, value]) => blocks(key, value)),
     ];
 }
 
 export function environmentPanel() {
-    const body = h('div');
+    const body = h('div', { class: 'blocks' });
     const element = h('section', { class: 'card environment', 'aria-labelledby': 'environment-head' },
         h('h2', { id: 'environment-head' }, 'Environment'), body);
     const draw = onChange((environment) => fill(body, environment && Object.keys(environment).length
-        ? block(null, environment)
+        ? blocks('Machine', environment)
         : h('p', { class: 'doc' }, 'Recorded when the run begins.')));
     return { element, update: (job) => draw(job.environment ?? null) };
 }

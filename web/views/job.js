@@ -28,7 +28,8 @@ export function jobView(context, id) {
     const page = h('div', { class: 'job', hidden: true }, header.element, show('notices'),
         h('div', { class: 'columns' },
             h('div', { class: 'wide' }, show('phases', 'chart', 'host')),
-            h('div', { class: 'narrow' }, show('params', 'links', 'environment'))));
+            h('div', { class: 'narrow' }, show('params', 'links'))),
+        show('environment'));
     fill(main, page);
     context.title(`Job ${id}`);
     /* While it waits, the answer is held until its state changes; while it runs, progress is read. */

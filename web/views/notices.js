@@ -5,11 +5,11 @@ import { PROBLEMS, cleanupWords, limitWords } from '../words.js';
 
 export function noticesPanel() {
     const element = h('div', { class: 'notices' });
-    const draw = onChange((job) => fill(element, problem(job), stuck(job), limits(job), cleanup(job)));
+    const draw = onChange((job) => fill(element, problem(job), stuck(job), limits(job), shared(job), cleanup(job)));
     return {
         element,
-        update: ({ state, problem: wrong, stuck: held, phases, cleanup: cleaning, removed, foreign }) =>
-            draw({ state, problem: wrong, stuck: held, cleanup: cleaning, removed, foreign,
+        update: ({ state, problem: wrong, stuck: held, phases, cleanup: cleaning, removed, foreign, environment }) =>
+            draw({ state, shared: environment?.shared_device === true, problem: wrong, stuck: held, cleanup: cleaning, removed, foreign,
                 limits: (phases ?? []).filter((p) => p.limited_by).map((p) => ({ phase: p.name, unit: p.unit, ...p.limited_by })) }),
     };
 }
@@ -35,6 +35,11 @@ function limits({ limits: met }) {
         h('h2', {}, `Limit found while ${phaseVerb(limit.phase)}`),
         h('p', {}, limitWords(limit, limit.unit)),
         limit.detail && h('p', { class: 'doc' }, sentence(limit.detail))));
+}
+
+function shared({ shared: same }) {
+    return same && h('p', { class: 'doc' },
+        'The service keeps its own files on the device that was measured: its writing is part of the figures.');
 }
 
 const VERBS = { create: 'creating', list: 'listing', stat: 'asking for attributes', remove: 'removing', write: 'writing', read: 'reading' };

@@ -19,15 +19,16 @@ function tableOf(phases) {
     const some = (test) => phases.some(test);
     const runs = some((p) => p.run > 1), data = some((p) => p.bytes > 0), wrong = some((p) => p.errors > 0);
     const limits = some((p) => p.limited_by);
+    const one = phases.every((p) => p.unit === phases[0].unit) ? phases[0].unit : null;
     const columns = [
         runs && ['Run', (p) => number(p.run)],
-        ['Operations', (p) => `${number(p.ops)} ${p.unit}`],
-        data && ['Data', (p) => bytes(p.bytes)],
+        one ? [title(one), (p) => number(p.ops)] : ['Operations', (p) => `${number(p.ops)} ${p.unit}`],
+        data && ['Data', (p) => (p.bytes > 0 ? bytes(p.bytes) : UNKNOWN)],
         ['Time', (p) => seconds(p.seconds)],
         ['Rate', (p) => rate(p.rate, `${p.unit}/s`), 'strong'],
         ...LATENCIES.map(([name, words]) => [words, (p) => nanoseconds(p.latency_ns?.[name])]),
         some((p) => p.lanes > 1) && ['Lanes', (p) => number(p.lanes)],
-        some((p) => p.lanes > 1) && ['First lane done', (p) => seconds(p.first_done_seconds)],
+        some((p) => p.lanes > 1) && ['First done', (p) => seconds(p.first_done_seconds)],
         wrong && ['Errors', (p) => number(p.errors)],
         limits && ['Ended by', (p) => (p.limited_by ? p.limited_by.reason : UNKNOWN)],
     ].filter(Boolean);
