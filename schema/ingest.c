@@ -8,40 +8,9 @@
  * Samples are gathered to full chunks in memory. What is gathered but not yet full at a commit goes
  * in as a small chunk; the full one replaces its small ones. Which lines make up a full chunk depends
  * on the journal alone, so the rows of a finished phase do not depend on when commits happened. */
-#include "schema/chunk.h"
+#include "schema/ingest.h"
 
 #include <jansson.h>
-
-/* A phase, its totals so far, and its samples that do not fill a chunk yet. */
-struct gather {
-    struct phase_total total;
-    uint64_t began_seq;
-    char *histogram;        /* JSON text, once the phase ended */
-    bool dirty;             /* the row in the database is older than `total` */
-    size_t n, stored;       /* samples; the first `stored` are in small chunks already */
-    uint64_t seq_first;     /* record of the first sample */
-    uint64_t seq_unstored;  /* record of the first one that is not stored */
-    uint64_t seq_last;      /* record of the last sample */
-    struct sample *samples; /* SAMPLE_GROUP of them, while there are some */
-};
-
-struct ingest {
-    struct store *store;
-    job_id job;
-    struct connection *connection; /* while a transaction is open */
-    bool failed;                   /* what is in memory went further than the database */
-    uint64_t seq_stored, seq;      /* last record: in the database, taken in */
-    off_t offset;
-    bool made; /* a run began, so there is something to clean up */
-    size_t phases_n;
-    struct gather *phases;
-};
-
-static void gather_done(struct gather *gather)
-{
-    free(gather->histogram);
-    free(gather->samples);
-}
 
 struct ingest *ingest_close(struct ingest *ingest)
 {
@@ -58,31 +27,6 @@ struct ingest *ingest_close(struct ingest *ingest)
 static void ingest_close_cell(struct ingest **ingest)
 {
     ingest_close(*ingest);
-}
-
-static struct gather *gather_find(struct ingest *ingest, unsigned run, unsigned leg,
-                                  const char *phase)
-{
-    for (size_t i = ingest->phases_n; i-- > 0;) {
-        const struct phase_total *total = &ingest->phases[i].total;
-        if (total->run == run && total->leg == leg && strcmp(total->name, phase) == 0)
-            return &ingest->phases[i];
-    }
-    return NULL;
-}
-
-static struct gather *gather_new(struct ingest *ingest, struct problem *why)
-{
-    struct gather *grown =
-        reallocarray(ingest->phases, ingest->phases_n + 1, sizeof *ingest->phases);
-    if (!grown) {
-        problem_memory(why);
-        return NULL;
-    }
-    ingest->phases = grown;
-    struct gather *gather = &grown[ingest->phases_n++];
-    *gather = (struct gather){ 0 };
-    return gather;
 }
 
 /* ---- opening ---- */
@@ -106,13 +50,6 @@ static int phases_load(struct ingest *ingest, struct connection *connection, str
     return 0;
 }
 
-static int samples_room(struct gather *gather, struct problem *why)
-{
-    if (!gather->samples)
-        gather->samples = malloc(SAMPLE_GROUP * sizeof *gather->samples);
-    return gather->samples ? 0 : problem_memory(why);
-}
-
 /* The small chunks come back into memory, to be replaced when they are full. */
 static int small_load(struct ingest *ingest, struct connection *connection, struct problem *why)
 {
@@ -132,7 +69,7 @@ static int small_load(struct ingest *ingest, struct connection *connection, stru
         if (!gather || gather->n + (size_t)n > SAMPLE_GROUP)
             return problem_set(why, PROBLEM_INTERNAL, "the small chunks of job %lld do not fit",
                                (long long)ingest->job);
-        if (samples_room(gather, why) < 0)
+        if (gather_room(gather, why) < 0)
             return -1;
         if (gather->n == 0)
             gather->seq_first = (uint64_t)cell_int(result, row, 3);
@@ -174,8 +111,7 @@ int ingest_open(struct store *store, job_id job, struct ingest **ret, off_t *ret
 
 /* ---- writing ---- */
 
-/* Opens the transaction that ingest_commit ends, unless it is open. */
-static int transaction_need(struct ingest *ingest, struct problem *why)
+int ingest_transaction(struct ingest *ingest, struct problem *why)
 {
     if (ingest->connection)
         return 0;
@@ -184,110 +120,50 @@ static int transaction_need(struct ingest *ingest, struct problem *why)
     return transaction_begin(ingest->connection, why);
 }
 
-static int phase_write(struct ingest *ingest, struct gather *gather, struct problem *why)
-{
-    const struct phase_total *total = &gather->total;
-    const struct latency *latency = &total->latency;
-    const struct limit *limit = &total->limit;
-    char detail[sizeof limit->detail];
-    memcpy(detail, limit->detail, sizeof detail);
-    text_scrub(detail);
-    struct params params = { 0 };
-    param_int(&params, ingest->job);
-    param_int(&params, total->run);
-    param_int(&params, total->leg);
-    param_text(&params, total->name);
-    param_count(&params, gather->began_seq);
-    param_text(&params, total->unit);
-    const uint64_t counts[] = { total->lanes, total->batch, total->total,
-                                total->ops,   total->bytes, total->errors };
-    for (size_t i = 0; i < COUNT_OF(counts); i++)
-        param_count(&params, counts[i]);
-    param_int(&params, total->first_start);
-    param_int(&params, total->first_done);
-    param_int(&params, total->last_done);
-    param_bool(&params, total->finished);
-    param_count(&params, latency->count);
-    param_number(&params, latency->sum);
-    const nsec latencies[] = { latency->min, latency->max, latency->p50,
-                               latency->p90, latency->p99, latency->p999 };
-    for (size_t i = 0; i < COUNT_OF(latencies); i++)
-        param_int(&params, latencies[i]);
-    param_text(&params, gather->histogram);
-    if (limit->reached) {
-        param_count(&params, limit->at);
-        param_text(&params, limit_reasons[limit->reason]);
-        param_int(&params, limit->error);
-        param_text(&params, detail);
-    } else {
-        for (int i = 0; i < 4; i++)
-            param_null(&params);
-    }
-    if (query_do(ingest->connection, QUERY_PHASE_PUT, &params, NULL, why) < 0)
-        return -1;
-    gather->dirty = false;
-    return 0;
-}
-
-/* Somebody else stored records that this one holds in memory. */
-static int overtaken(struct problem *why)
+int ingest_overtaken(struct problem *why)
 {
     return problem_set(why, PROBLEM_CONFLICT, "another ingester has stored its records meanwhile");
 }
 
-static int chunk_write(struct ingest *ingest, const struct gather *gather, size_t from,
-                       uint64_t seq, bool small, struct problem *why)
+static int host_write(struct ingest *ingest, struct problem *why)
 {
-    const struct chunk chunk = { .job = ingest->job,
-                                 .run = gather->total.run,
-                                 .leg = gather->total.leg,
-                                 .phase = gather->total.name,
-                                 .seq = seq,
-                                 .seq_last = gather->seq_last,
-                                 .small = small,
-                                 .n = gather->n - from,
-                                 .samples = &gather->samples[from] };
-    struct problem refused = { 0 };
-    if (chunk_add(ingest->connection, &chunk, &refused) == 0)
-        return 0;
-    return refused_as_duplicate(ingest->connection) ? overtaken(why) : problem_pass(why, &refused);
+    if (ingest->host_n && ingest_transaction(ingest, why) < 0)
+        return -1;
+    for (size_t i = 0; i < ingest->host_n; i++) {
+        const struct host_row *row = &ingest->host[i];
+        struct params params = { 0 };
+        param_int(&params, ingest->job);
+        param_int(&params, row->run);
+        param_int(&params, row->leg);
+        param_int(&params, row->sample.at);
+#define X(column, unit) param_number(&params, row->sample.column);
+        HOST_COLUMNS(X)
+#undef X
+        if (query_do(ingest->connection, QUERY_HOST_ADD, &params, NULL, why) < 0)
+            return -1;
+    }
+    ingest->host_n = 0;
+    return 0;
 }
 
-static int small_drop(struct ingest *ingest, const struct gather *gather, struct problem *why)
+static int write_rest(struct ingest *ingest, struct problem *why)
 {
+    if (host_write(ingest, why) < 0)
+        return -1;
+    for (size_t i = 0; i < ingest->phases_n; i++)
+        if (gather_store(ingest, &ingest->phases[i], why) < 0)
+            return -1;
     struct params params = { 0 };
     param_int(&params, ingest->job);
-    param_int(&params, gather->total.run);
-    param_int(&params, gather->total.leg);
-    param_text(&params, gather->total.name);
-    param_count(&params, gather->seq_first);
-    param_count(&params, gather->seq_last);
-    return query_do(ingest->connection, QUERY_CHUNK_DROP_SMALL, &params, NULL, why);
-}
-
-/* All that is gathered becomes one chunk, and replaces its small ones. */
-static int gather_seal(struct ingest *ingest, struct gather *gather, struct problem *why)
-{
-    if (gather->n == 0)
-        return 0;
-    if (transaction_need(ingest, why) < 0 ||
-        (gather->dirty && phase_write(ingest, gather, why) < 0) ||
-        (gather->stored && small_drop(ingest, gather, why) < 0) ||
-        chunk_write(ingest, gather, 0, gather->seq_first, false, why) < 0)
+    param_count(&params, ingest->seq);
+    param_int(&params, ingest->offset);
+    param_count(&params, ingest->seq_stored);
+    scoped_result PGresult *result = NULL;
+    if (query_run(ingest->connection, QUERY_INGEST_PROGRESS, &params, &result, why) < 0)
         return -1;
-    gather->n = gather->stored = 0;
-    return 0;
-}
-
-/* No more samples will come to what is there. */
-static int seal_all(struct ingest *ingest, struct problem *why)
-{
-    for (size_t i = 0; i < ingest->phases_n; i++) {
-        if (gather_seal(ingest, &ingest->phases[i], why) < 0)
-            return -1;
-        free(steal(&ingest->phases[i].samples));
-    }
-    return 0;
+    if (PQntuples(result) == 0)
+        return ingest_overtaken(why);
+    return transaction_commit(ingest->connection, why);
 }
 
 /* ---- records ---- */
@@ -320,7 +196,7 @@ static int take_begin(struct ingest *ingest, const struct journal_record *record
     param_int(&leg, record->leg);
     param_time(&leg, record->wall);
     param_text(&leg, record->boot_id);
-    if (transaction_need(ingest, why) < 0 ||
+    if (ingest_transaction(ingest, why) < 0 ||
         query_do(ingest->connection, QUERY_INGEST_BEGIN, &begin, NULL, why) < 0)
         return -1;
     return query_do(ingest->connection, QUERY_INGEST_LEG, &leg, NULL, why);
@@ -375,7 +251,7 @@ static int take_samples(struct ingest *ingest, const struct journal_record *reco
         return 0;
     if (gather->n + record->n > SAMPLE_GROUP && gather_seal(ingest, gather, why) < 0)
         return -1;
-    if (samples_room(gather, why) < 0)
+    if (gather_room(gather, why) < 0)
         return -1;
     if (gather->n == 0)
         gather->seq_first = record->seq;
@@ -436,19 +312,11 @@ static int take_phase_end(struct ingest *ingest, const struct journal_record *re
 static int take_host(struct ingest *ingest, const struct journal_record *record,
                      struct problem *why)
 {
-    if (transaction_need(ingest, why) < 0)
-        return -1;
     for (size_t i = 0; i < record->n; i++) {
-        struct params params = { 0 };
-        param_int(&params, ingest->job);
-        param_int(&params, record->run);
-        param_int(&params, record->leg);
-        param_int(&params, record->host[i].at);
-#define X(column, unit) param_number(&params, record->host[i].column);
-        HOST_COLUMNS(X)
-#undef X
-        if (query_do(ingest->connection, QUERY_HOST_ADD, &params, NULL, why) < 0)
+        if (ingest->host_n == HOST_ROWS && host_write(ingest, why) < 0)
             return -1;
+        ingest->host[ingest->host_n++] =
+            (struct host_row){ record->run, record->leg, record->host[i] };
     }
     return 0;
 }
@@ -457,7 +325,7 @@ static int take_reboot(struct ingest *ingest, struct problem *why)
 {
     struct params params = { 0 };
     param_int(&params, ingest->job);
-    if (transaction_need(ingest, why) < 0)
+    if (ingest_transaction(ingest, why) < 0)
         return -1;
     return query_do(ingest->connection, QUERY_INGEST_REBOOT, &params, NULL, why);
 }
@@ -471,7 +339,7 @@ static int take_end(struct ingest *ingest, const struct journal_record *record, 
     param_time(&params, record->wall ? record->wall : clock_wall());
     param_bool(&params, ingest->made);
     param_problem(&params, &record->problem, &scrubbed);
-    if (seal_all(ingest, why) < 0 || transaction_need(ingest, why) < 0)
+    if (gather_seal_all(ingest, why) < 0 || ingest_transaction(ingest, why) < 0)
         return -1;
     return query_do(ingest->connection, QUERY_INGEST_END, &params, NULL, why);
 }
@@ -488,7 +356,7 @@ static int take_cleanup(struct ingest *ingest, const struct journal_record *reco
     param_count(&params, record->removed);
     param_text(&params, names);
     /* Its runner is gone or has ended: nothing more will be measured. */
-    if (seal_all(ingest, why) < 0 || transaction_need(ingest, why) < 0)
+    if (gather_seal_all(ingest, why) < 0 || ingest_transaction(ingest, why) < 0)
         return -1;
     return query_do(ingest->connection, QUERY_INGEST_CLEANUP, &params, NULL, why);
 }
@@ -546,38 +414,13 @@ int ingest_add(struct ingest *ingest, const struct journal_record *record, struc
     return 0;
 }
 
-static int write_rest(struct ingest *ingest, struct problem *why)
-{
-    for (size_t i = 0; i < ingest->phases_n; i++) {
-        struct gather *gather = &ingest->phases[i];
-        if (gather->dirty && phase_write(ingest, gather, why) < 0)
-            return -1;
-        if (gather->n == gather->stored)
-            continue;
-        if (chunk_write(ingest, gather, gather->stored, gather->seq_unstored, true, why) < 0)
-            return -1;
-        gather->stored = gather->n;
-    }
-    struct params params = { 0 };
-    param_int(&params, ingest->job);
-    param_count(&params, ingest->seq);
-    param_int(&params, ingest->offset);
-    param_count(&params, ingest->seq_stored);
-    scoped_result PGresult *result = NULL;
-    if (query_run(ingest->connection, QUERY_INGEST_PROGRESS, &params, &result, why) < 0)
-        return -1;
-    if (PQntuples(result) == 0)
-        return overtaken(why);
-    return transaction_commit(ingest->connection, why);
-}
-
 int ingest_commit(struct ingest *ingest, struct problem *why)
 {
     if (ingest->failed)
         return refuse_failed(ingest, why);
     if (ingest->seq == ingest->seq_stored)
         return 0;
-    if (transaction_need(ingest, why) < 0 || write_rest(ingest, why) < 0)
+    if (ingest_transaction(ingest, why) < 0 || write_rest(ingest, why) < 0)
         return give_up(ingest, why);
     ingest->connection = store_return(ingest->connection);
     ingest->seq_stored = ingest->seq;

@@ -5,6 +5,7 @@
  * zoomed-out chart reads no arrays and a zoomed-in one few. Minimum and maximum of every column are
  * kept, and the first and the last sample are points of their own: no spike and no end disappears. */
 #include "schema/chunk.h"
+#include "schema/recent.h"
 
 #include "engine/base/text.h"
 
@@ -24,16 +25,6 @@ struct point {
 struct column {
     uint64_t count;
     double min, max, sum, weight, x_sum;
-};
-
-/* Batches of the recent past, for rates; see rate_of. */
-enum { RECENT = 4096 };
-struct recent {
-    unsigned run, leg;
-    size_t n; /* taken in so far; the last RECENT are there */
-    int64_t at[RECENT];
-    double ops_before[RECENT]; /* of all that ended before this one */
-    double ops;                /* of all so far */
 };
 
 struct thinner {
@@ -119,25 +110,6 @@ static void take_point(struct thinner *thinner, const struct point *point)
         point_to_column(thinner, point);
 }
 
-/* Operations per second of wall time while this batch ran: those of every batch, of any lane, that
- * ended in its time. For one lane these are its own. */
-static double rate_of(struct recent *recent, int64_t at, int64_t elapsed, int64_t ops)
-{
-    size_t place = recent->n % RECENT;
-    recent->at[place] = at;
-    recent->ops_before[place] = recent->ops;
-    recent->ops += (double)ops;
-    recent->n++;
-    size_t oldest = recent->n > RECENT ? recent->n - RECENT : 0;
-    size_t i = recent->n - 1;
-    while (i > oldest && recent->at[(i - 1) % RECENT] > at - elapsed)
-        i--;
-    double done = recent->ops - recent->ops_before[i % RECENT];
-    /* A batch that took longer than what is remembered is measured over that. */
-    int64_t span = i == oldest && oldest > 0 ? at - recent->at[i % RECENT] : elapsed;
-    return span > 0 ? done / seconds_of(span) : 0;
-}
-
 static int take_arrays(struct thinner *thinner, const PGresult *result, int row,
                        struct problem *why)
 {
@@ -150,18 +122,12 @@ static int take_arrays(struct thinner *thinner, const PGresult *result, int row,
         if (chunk_array(result, row, 4, at, why) < 0 ||
             chunk_array(result, row, 5, elapsed, why) < 0)
             return -1;
-        unsigned run = (unsigned)cell_int(result, row, 0), leg = (unsigned)cell_int(result, row, 1);
-        if (recent->run != run || recent->leg != leg) {
-            recent->n = 0;
-            recent->ops = 0;
-            recent->run = run;
-            recent->leg = leg;
-        }
+        recent_of(recent, (unsigned)cell_int(result, row, 0), (unsigned)cell_int(result, row, 1));
     }
     for (int i = 0; i < n; i++) {
         struct point point = { (double)x[i] / thinner->x_per, 0, 1 };
         if (recent) {
-            point.y = rate_of(recent, at[i], elapsed[i], y[i]);
+            point.y = recent_rate(recent, at[i], elapsed[i], y[i]);
             point.weight = (double)elapsed[i];
         } else {
             point.y = (double)y[i] / thinner->y_per;
