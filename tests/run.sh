@@ -188,7 +188,8 @@ part_unit() {
 
 # The same tests under ThreadSanitizer: those with threads show races, the others cost nothing.
 part_threads() {
-    build tsan && TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ctest --test-dir build/tsan -L '^unit$' -j2 -V --no-tests=error
+    build tsan && TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ctest --test-dir build/tsan -L '^unit$' -j2 -V --no-tests=error &&
+        TSAN_OPTIONS=halt_on_error=1 tests/store/with_postgres.sh ctest --test-dir build/tsan -R '^store/test_(pool|queue)$' -V --no-tests=error
 }
 
 part_clang() {
