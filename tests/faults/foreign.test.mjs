@@ -11,7 +11,7 @@ import { until } from '../e2e/wait.mjs';
 const creating = (seconds) => ({
     workload: 'create-scaling',
     target: 'scratch',
-    params: { files: 100_000_000, batch: 100, sync: 'fsync', operations: ['create'], max_seconds: seconds },
+    params: { files: 100_000_000, batch: 10, sync: 'fsync', operations: ['create'], max_seconds: seconds },
 });
 
 async function start(t) {
@@ -31,8 +31,8 @@ function assertKept(outside) {
 
 test('foreign entries in the run directory: left, listed, and the clean-up blocked until they are gone', async (t) => {
     const { daemon, client, outside } = await start(t);
-    const { id } = await client.submit(creating(3));
-    await client.reached(id, 'create', 1000);
+    const { id } = await client.submit(creating(4));
+    await client.reached(id, 'create', 50);
     const folder = workspace(daemon);
     const own = readdirSync(folder).filter((name) => /^f\d{10}$/.test(name)).sort();
     const planted = {
@@ -107,7 +107,7 @@ test('a run directory that was swapped for a link or another directory is not cl
         },
     ]) {
         const { id } = await client.submit(creating(60));
-        await client.reached(id, 'create', 200);
+        await client.reached(id, 'create', 50);
         const runner = daemon.runner(id);
         await daemon.kill9();
         process.kill(runner, 'SIGKILL');
