@@ -22,6 +22,8 @@ test('a CPU hog started halfway shows in CPU time and switches', { skip: !canMou
     // Each in a session of its own: the kernel shares the CPUs fairly between sessions, not processes.
     for (let i = 0; i < 6 * cpus().length; i++) hogs.push(spawn('sh', ['-c', 'while :; do :; done'], { stdio: 'ignore', detached: true }));
     const from = (await client.job(id)).progress.done;
+    await client.finished(id);
+    hogs.forEach((hog) => hog.kill('SIGKILL'));
     const job = await client.settled(id);
     assert.equal(job.state, 'succeeded', JSON.stringify(job.problem));
 
