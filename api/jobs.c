@@ -50,6 +50,9 @@ const struct field job_get_query[] = {
                   .max = WAIT_MOST, .unit = "s"),
     FIELD_END,
 };
+enum { SORT_NEWEST, SORT_OLDEST };
+static const char *const sorts[] = { "-created_at", "created_at", NULL };
+
 const struct field jobs_get_query[] = {
     FIELD_COUNT(struct jobs_get_query, limit, "How many at most.", .min = 1, .max = 500,
                 .preset = 50),
@@ -61,6 +64,13 @@ const struct field jobs_get_query[] = {
                .min = 1, .max = 500),
     FIELD_TEXT(struct jobs_get_query, target, "Only on these targets, separated by commas.",
                .min = 1, .max = 500),
+    FIELD_MAP(struct jobs_get_query, label,
+              "Only with this value of the label NAME, or one of several, separated by commas.",
+              .max = 500),
+    FIELD_TIME(struct jobs_get_query, created_after, "Only from this time on."),
+    FIELD_TIME(struct jobs_get_query, created_before, "Only before this time."),
+    FIELD_CHOICE(struct jobs_get_query, sort, "Newest first, or oldest first.", .choices = sorts,
+                 .preset_text = "-created_at"),
     FIELD_END,
 };
 
@@ -90,11 +100,11 @@ static int check_target(const struct app *app, const struct request *in,
     return result;
 }
 
-/* The two members that are stored as JSON, as text. */
-static int render_member(const struct job_body *body, const char *name, char **ret,
-                         struct problem *why)
+/* A member that the store takes as JSON, as text. */
+static int render_member(const struct field *table, const void *object, const char *name,
+                         char **ret, struct problem *why)
 {
-    scoped_json json_t *json = fields_render(job_body, body);
+    scoped_json json_t *json = fields_render(table, object);
     char *text = json_dumps(json_object_get(json, name), JSON_COMPACT);
     if (!text)
         return problem_memory(why);
@@ -179,7 +189,8 @@ int jobs_post(struct api *api, struct request *in, struct reply *out, struct pro
     char nonce[2 * NONCE_BYTES + 1];
     struct idempotency key = { 0 };
     if (read_key(in, &key, why) || check_target(api->app, in, body, why) ||
-        render_member(body, "params", &params, why) || render_member(body, "labels", &labels, why))
+        render_member(job_body, body, "params", &params, why) ||
+        render_member(job_body, body, "labels", &labels, why))
         return -1;
     new_nonce(nonce);
     const struct job_new new = {
@@ -257,10 +268,17 @@ int jobs_get(struct api *api, struct request *in, struct reply *out, struct prob
     const struct jobs_get_query *query = in->query;
     scoped_json json_t *items = json_array();
     struct page page = { .items = items, .limit = query->limit };
+    scoped_free char *labels = NULL;
     struct job_filter filter = { .states = query->state,
                                  .workload = query->workload,
                                  .target = query->target,
+                                 .created_after = query->created_after,
+                                 .created_before = query->created_before,
+                                 .oldest_first = query->sort == SORT_OLDEST,
                                  .limit = query->limit + 1 };
+    if (query->label.n && render_member(jobs_get_query, query, "label", &labels, why))
+        return -1;
+    filter.labels = labels;
     if (parse_cursor(query->cursor, &filter.before, why) ||
         store_job_list(api->app->store, &filter, page_add, &page, why))
         return -1;

@@ -18,6 +18,9 @@ struct job_get_query {
 struct jobs_get_query {
     uint64_t limit, state;
     char *cursor, *workload, *target;
+    struct map label;
+    nsec created_after, created_before;
+    int sort;
 };
 extern const struct field job_body[], job_post_query[], job_get_query[], jobs_get_query[];
 

@@ -38,9 +38,11 @@ static void add_query_parameters(json_t *list, const struct field *table)
     json_t *properties = json_object_get(schema, "properties");
     for (const struct field *f = table; f->type != FT_END; f++) {
         json_t *property = json_object_get(properties, f->name);
-        json_t *parameter =
-            json_pack("{s:s, s:s, s:b, s:s, s:O}", "name", f->name, "in", "query", "required",
-                      (int)f->required, "description", f->doc, "schema", property);
+        bool map = f->type == FT_MAP; /* one parameter for each name */
+        json_t *parameter = json_pack(
+            "{s:o, s:s, s:b, s:s, s:O}", "name", json_sprintf("%s%s", f->name, map ? ".NAME" : ""),
+            "in", "query", "required", (int)f->required, "description", f->doc, "schema",
+            map ? json_object_get(property, "additionalProperties") : property);
         if (f->type == FT_CHOICES || f->type == FT_TEXTS || f->type == FT_LIST) {
             json_object_set_new(parameter, "style", json_string("form"));
             json_object_set_new(parameter, "explode", json_false());

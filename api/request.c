@@ -3,6 +3,7 @@
 #include "api/request.h"
 
 #include "engine/base/field_json.h"
+#include "engine/base/field_value.h"
 #include "engine/base/text.h"
 
 #include <ctype.h>
@@ -114,6 +115,15 @@ int request_parse(struct request *in, struct problem *why)
 
 static const struct field no_fields[] = { FIELD_END };
 
+/* The map that "label.kernel" adds to. */
+static const struct field *map_named(const struct field *table, const char *name)
+{
+    for (const struct field *f = table; f->type != FT_END; f++)
+        if (f->type == FT_MAP && text_starts(name, f->name) && name[strlen(f->name)] == '.')
+            return f;
+    return NULL;
+}
+
 static int bind_param(struct request *in, size_t i, const struct field *table, void *object,
                       struct problem *why)
 {
@@ -124,9 +134,15 @@ static int bind_param(struct request *in, size_t i, const struct field *table, v
         if (strcmp(in->params[k].name, param->name) == 0)
             return problem_field(why, where, "%s is given twice", param->name);
     const struct field *f = field_named(table, param->name);
+    if (f && f->type != FT_MAP)
+        return field_parse(f, param->value, where, object, why);
+    f = map_named(table, param->name);
     if (!f)
         return field_unknown(table, param->name, where, why);
-    return field_parse(f, param->value, where, object, why);
+    if (map_add(f, field_at(f, object), param->name + strlen(f->name) + 1, param->value))
+        return problem_field(why, where, "%s needs a name and a text without control characters",
+                             param->name);
+    return 0;
 }
 
 int request_bind_query(struct request *in, struct problem *why)

@@ -62,6 +62,10 @@ int store_job_list(struct store *store, const struct job_filter *filter, job_fn 
     param_text(&params, filter->target);
     param_int(&params, filter->before);
     param_count(&params, filter->limit);
+    param_text(&params, filter->labels);
+    param_time(&params, filter->created_after);
+    param_time(&params, filter->created_before);
+    param_bool(&params, filter->oldest_first);
     return jobs_each(store, QUERY_JOB_LIST, &params, each, arg, why);
 }
 

@@ -64,7 +64,10 @@ must_check int store_job_revision(struct store *store, job_id id, int64_t *ret, 
 struct job_filter {
     uint64_t states;               /* bits of enum job_state; 0: any */
     const char *workload, *target; /* NULL: any; comma-separated: one of them */
-    job_id before;                 /* cursor: ids below this; 0: from the newest */
+    const char *labels; /* NULL: any; a JSON object of names with comma-separated values */
+    nsec created_after, created_before; /* wall, the first included; 0: open */
+    bool oldest_first;
+    job_id before; /* cursor: ids below this (above it, oldest first); 0: from the start */
     uint64_t limit;
 };
 typedef int job_fn(void *arg, const struct job *job, struct problem *why);

@@ -155,6 +155,67 @@ static void pages_through_the_list(void **state)
     answer_done(&none);
 }
 
+static void finds_jobs_by_label_and_time(void **state)
+{
+    struct world *world = *state;
+    char body[512], since[CLOCK_TEXT], between[CLOCK_TEXT];
+    static const char *const kernels[] = { "5.10", "6.1", "6.6" };
+    job_id ids[3];
+    clock_format(clock_wall(), since);
+    for (size_t i = 0; i < COUNT_OF(kernels); i++) {
+        char labels[64];
+        snprintf(labels, sizeof labels, ",\"labels\":{\"kernel\":\"%s\",\"a.b\":\"c d\"}",
+                 kernels[i]);
+        if (i == 2)
+            clock_format(clock_wall(), between);
+        struct answer made =
+            world_post(world, world->operator_, "/api/v1/jobs", body_of(world, body, labels));
+        expect_status(&made, 201);
+        ids[i] = answer_number(&made, "id");
+        answer_done(&made);
+    }
+    static const struct {
+        const char *query;
+        size_t n;
+        int first; /* of ids */
+    } cases[] = {
+        { "", 3, 2 },
+        { "&sort=-created_at", 3, 2 },
+        { "&sort=created_at", 3, 0 },
+        { "&label.kernel=6.1", 1, 1 },
+        { "&label.kernel=5.10,6.1", 2, 1 },
+        { "&label.kernel=5.10&label.a.b=c%20d", 1, 0 },
+        { "&label.kernel=5.10&label.a.b=c", 0, 0 },
+        { "&label.nothing=5.10", 0, 0 },
+        { "&created_before=BETWEEN", 2, 1 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char path[512];
+        bool before = strstr(cases[i].query, "BETWEEN") != NULL;
+        snprintf(path, sizeof path, "/api/v1/jobs?target=%s&created_after=%s%s%s", world->scratch,
+                 since, before ? "&created_before=" : cases[i].query, before ? between : "");
+        print_message("%s\n", path);
+        struct answer list = world_get(world, world->viewer, path);
+        expect_status(&list, 200);
+        assert_int_equal(json_array_size(answer_at(&list, "items")), cases[i].n);
+        if (cases[i].n)
+            assert_int_equal(answer_number(&list, "items/0/id"), ids[cases[i].first]);
+        answer_done(&list);
+    }
+    char path[512];
+    snprintf(path, sizeof path, "/api/v1/jobs?target=%s&created_after=%s&sort=created_at&limit=2",
+             world->scratch, since);
+    struct answer page = world_get(world, world->viewer, path);
+    char rest[600];
+    snprintf(rest, sizeof rest, "%s&cursor=%s", path, answer_text(&page, "next_cursor"));
+    struct answer next = world_get(world, world->viewer, rest);
+    assert_int_equal(answer_number(&page, "items/1/id"), ids[1]);
+    assert_int_equal(answer_number(&next, "items/0/id"), ids[2]);
+    assert_int_equal(json_array_size(answer_at(&next, "items")), 1);
+    answer_done(&page);
+    answer_done(&next);
+}
+
 static void cancels_and_says_so_again(void **state)
 {
     struct world *world = *state;
@@ -340,6 +401,7 @@ int main(void)
         cmocka_unit_test(the_same_request_twice_makes_one_job),
         cmocka_unit_test(refuses_a_bad_idempotency_key),
         cmocka_unit_test(pages_through_the_list),
+        cmocka_unit_test(finds_jobs_by_label_and_time),
         cmocka_unit_test(cancels_and_says_so_again),
         cmocka_unit_test(a_change_is_seen_at_once),
         cmocka_unit_test(an_unchanged_job_is_not_sent_again),
