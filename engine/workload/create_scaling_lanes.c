@@ -2,12 +2,8 @@
  * system's calls, and with calls that return at once, which shows what the engine itself costs. */
 #include "engine/workload/create_scaling.h"
 
+#include "engine/direct.h"
 #include "engine/workspace.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 struct calls {
     int (*open)(int folder, const char *name, int flags, mode_t mode);
@@ -18,11 +14,8 @@ struct calls {
     int (*unlink)(int folder, const char *name, int flags);
 };
 
-static inline int system_open(int folder, const char *name, int flags, mode_t mode)
-{
-    return openat(folder, name, flags, mode);
-}
-static const struct calls system_calls = { system_open, write, fsync, close, fstatat, unlinkat };
+static const struct calls system_calls = { direct_open,  direct_write, direct_fsync,
+                                           direct_close, direct_stat,  direct_unlink };
 
 static inline int null_open(int folder, const char *name, int flags, mode_t mode)
 {
@@ -345,7 +338,7 @@ static int list_batch(struct lane *lane, const struct site *site, int folder, ch
 {
     uint64_t *listed = &site->listed[lane_index(lane)], before = *listed;
     while (*listed - before < site->with->batch) {
-        long got = syscall(SYS_getdents64, folder, buffer, site->buffer);
+        long got = direct_list(folder, buffer, site->buffer);
         if (got < 0)
             return lane_refused(lane, errno, ATTEMPT_OTHER, *listed, "list", "the run directory",
                                 why);
