@@ -99,8 +99,8 @@ static void create_files(struct work *work, unsigned thread)
     for (uint64_t own = 0, first, n; (n = claim(work, thread, &own, &first)) > 0;) {
         name_batch(names, first, n);
         for (uint64_t i = 0; i < n; i++) {
-            int fd = openat(folder, names[i], O_CREAT | O_EXCL | O_WRONLY, 0600);
-            if (fd < 0 || close(fd) < 0)
+            long fd = syscall(SYS_openat, folder, names[i], O_CREAT | O_EXCL | O_WRONLY, 0600);
+            if (fd < 0 || syscall(SYS_close, fd) < 0)
                 err(1, "cannot create %s", names[i]);
         }
     }
