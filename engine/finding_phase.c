@@ -1,0 +1,392 @@
+/* From the samples of one phase to what can be said of them. Lanes overlap, so with several of them
+ * batches are first gathered into stretches of wall time; batches that the machine slowed down are
+ * told and make no knee. */
+#include "engine/analysis/phase.h"
+#include "engine/finding_data.h"
+#include "engine/finding_words.h"
+
+#include <math.h>
+
+struct series_kept {
+    struct phase_total phase;
+    size_t n, room;
+    double *load, *at, *elapsed, *cpu; /* seconds */
+    uint32_t *switches;
+};
+
+int series_kept_new(const struct phase_total *phase, struct series_kept **ret, struct problem *why)
+{
+    struct series_kept *series = calloc(1, sizeof *series);
+    if (!series)
+        return problem_memory(why);
+    series->phase = *phase;
+    *ret = series;
+    return 0;
+}
+
+struct series_kept *series_kept_free(struct series_kept *series)
+{
+    if (!series)
+        return NULL;
+    free(series->load);
+    free(series->at);
+    free(series->elapsed);
+    free(series->cpu);
+    free(series->switches);
+    free(series);
+    return NULL;
+}
+
+static bool grow(double **column, size_t room)
+{
+    double *grown = reallocarray(*column, room, sizeof *grown);
+    if (grown)
+        *column = grown;
+    return grown != NULL;
+}
+
+static int make_room(struct series_kept *s, size_t n, struct problem *why)
+{
+    if (s->n + n <= s->room)
+        return 0;
+    size_t room = s->room ? s->room + s->room / 2 : 4 * SAMPLE_GROUP;
+    if (room < s->n + n)
+        room = s->n + n;
+    uint32_t *switches = reallocarray(s->switches, room, sizeof *switches);
+    if (switches)
+        s->switches = switches;
+    if (!switches || !grow(&s->load, room) || !grow(&s->at, room) || !grow(&s->elapsed, room) ||
+        !grow(&s->cpu, room))
+        return problem_memory(why);
+    s->room = room;
+    return 0;
+}
+
+int series_kept_add(struct series_kept *s, const struct sample *samples, size_t n,
+                    struct problem *why)
+{
+    if (make_room(s, n, why))
+        return -1;
+    for (size_t i = 0; i < n; i++, s->n++) {
+        s->load[s->n] = (double)samples[i].load;
+        s->at[s->n] = seconds_of(samples[i].at);
+        s->elapsed[s->n] = seconds_of(samples[i].elapsed);
+        s->cpu[s->n] = seconds_of(samples[i].cpu);
+        s->switches[s->n] = samples[i].switches;
+    }
+    return 0;
+}
+
+/* --- disturbed batches --- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of v[i] - w[i]; w NULL: of v. NAN without memory. */
+static double median_of_difference(const double *v, const double *w, size_t n)
+{
+    scoped_free double *d = reallocarray(NULL, n, sizeof *d);
+    if (!d)
+        return NAN;
+    for (size_t i = 0; i < n; i++)
+        d[i] = v[i] - (w ? w[i] : 0);
+    qsort(d, n, sizeof *d, by_size);
+    return n % 2 ? d[n / 2] : (d[n / 2 - 1] + d[n / 2]) / 2;
+}
+
+/* A batch is disturbed when it was put off the CPU against its will, took half again the usual, and at
+ * least half of what it took beyond that was time without a CPU beyond the usual. ret_lost has, for
+ * such a batch, those seconds, and 0 for the others. */
+static size_t find_disturbed(const struct series_kept *s, double *ret_lost)
+{
+    double usual = median_of_difference(s->elapsed, NULL, s->n);
+    double waits = median_of_difference(s->elapsed, s->cpu, s->n);
+    size_t disturbed = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double beyond = s->elapsed[i] - usual, lost = s->elapsed[i] - s->cpu[i] - waits;
+        bool is = s->switches[i] > 0 && beyond > 0.5 * usual && lost >= 0.5 * beyond;
+        ret_lost[i] = is ? fmin(lost, s->elapsed[i]) : 0;
+        disturbed += is;
+    }
+    return disturbed;
+}
+
+static int tell_disturbed(const struct series_kept *s, const double *lost, size_t disturbed,
+                          struct findings *findings, struct problem *why)
+{
+    if (disturbed * 100 < s->n || disturbed < 3) /* what every machine does now and then */
+        return 0;
+    struct finding *finding = finding_new(findings, FINDING_DISTURBED, &s->phase, why);
+    if (!finding)
+        return -1;
+    struct disturbed_data *data = finding->data.object;
+    *data = (struct disturbed_data){ .batches = disturbed, .of = s->n, .from = NAN };
+    for (size_t i = 0; i < s->n; i++) {
+        if (lost[i] <= 0)
+            continue;
+        data->from = isnan(data->from) ? s->load[i] : data->from;
+        data->to = s->load[i];
+        data->lost_seconds += lost[i];
+    }
+    say_disturbed(finding, &s->phase);
+    return 0;
+}
+
+/* --- batches of wall time --- */
+
+/* One lane: its batches, without what other work cost them. Several: stretches of as many batches as
+ * there are lanes, by the wall. Returns how many. */
+static size_t stretch(const struct series_kept *s, const double *lost, double *load,
+                      double *seconds)
+{
+    size_t lanes = s->phase.lanes ? s->phase.lanes : 1, n = 0;
+    double last = seconds_of(s->phase.first_start);
+    if (lanes == 1) {
+        for (size_t i = 0; i < s->n; i++) {
+            load[i] = s->load[i];
+            seconds[i] = s->elapsed[i] - lost[i];
+        }
+        return s->n;
+    }
+    for (size_t i = lanes - 1; i < s->n; i += lanes, n++) {
+        double missing = 0;
+        for (size_t k = i + 1 - lanes; k <= i; k++)
+            missing += lost[k] / (double)lanes;
+        load[n] = s->load[i];
+        seconds[n] = fmax(0, s->at[i] - last - missing);
+        last = s->at[i];
+    }
+    return n;
+}
+
+/* --- findings --- */
+
+static int tell_rate(const struct series_kept *s, const struct totals *totals,
+                     struct findings *findings, struct problem *why)
+{
+    const struct phase_total *phase = &s->phase;
+    double seconds = phase_seconds(phase);
+    if (seconds <= 0 || phase->ops == 0)
+        return 0;
+    struct finding *rate = finding_new(findings, FINDING_RATE, phase, why);
+    if (!rate)
+        return -1;
+    double per_second = (double)phase->ops / seconds;
+    /* The interval is of the batches; it is told about the wall-clock rate in proportion. */
+    double scale = totals->rate > 0 ? per_second / totals->rate : NAN;
+    *(struct rate_data *)rate->data.object = (struct rate_data){
+        .ops_per_second = per_second,
+        .bytes_per_second = phase->bytes ? (double)phase->bytes / seconds : NAN,
+        .seconds_per_batch = (double)phase->batch / per_second,
+        .batch = phase->batch,
+        .low = totals->rate_low * scale,
+        .high = totals->rate_high * scale,
+        .with_flush = NAN,
+    };
+    say_rate(rate, phase);
+    if (s->n < 3)
+        return 0;
+    struct finding *fit = finding_new(findings, FINDING_FIT, phase, why);
+    if (!fit)
+        return -1;
+    *(struct fit_data *)fit->data.object =
+        (struct fit_data){ totals->slope, totals->intercept, totals->r2, totals->secant };
+    say_fit(fit, phase);
+    return 0;
+}
+
+/* c = a + b x at the middle of a batch, as seconds of the batch that ends at n. */
+static struct line_data *line_of(struct line line, double batch)
+{
+    struct line_data *data = malloc(sizeof *data);
+    if (data)
+        *data =
+            (struct line_data){ .slope = batch * line.slope,
+                                .intercept = batch * (line.intercept - line.slope * batch / 2) };
+    return data;
+}
+
+static int tell_knee(const struct series_kept *s, const struct phase_findings *found,
+                     struct findings *findings, struct problem *why)
+{
+    const struct knee *knee = &found->knee;
+    double batch = (double)s->phase.batch;
+    if (knee->warm_up > 0) {
+        struct finding *warm_up = finding_new(findings, FINDING_WARM_UP, &s->phase, why);
+        if (!warm_up)
+            return -1;
+        *(struct warm_up_data *)warm_up->data.object = (struct warm_up_data){ knee->warm_up };
+        say_warm_up(warm_up, &s->phase);
+    }
+    if (knee->shape == KNEE_NONE)
+        return 0;
+    struct finding *finding = finding_new(findings, FINDING_KNEE, &s->phase, why);
+    if (!finding)
+        return -1;
+    struct knee_data *data = finding->data.object;
+    *data = (struct knee_data){ .shape = (int)knee->shape,
+                                .at = knee->at,
+                                .low = knee->low,
+                                .high = knee->high,
+                                .effect = knee->effect,
+                                .before = line_of(knee->before, batch),
+                                .after = line_of(knee->after, batch) };
+    if (!data->before || !data->after)
+        return problem_memory(why);
+    say_knee(finding, &s->phase);
+    return 0;
+}
+
+static int tell_zones(const struct series_kept *s, const struct zones *zones,
+                      struct findings *findings, struct problem *why)
+{
+    double batch = (double)s->phase.batch;
+    if (zones->n < 2)
+        return 0;
+    struct finding *finding = finding_new(findings, FINDING_ZONES, &s->phase, why);
+    struct zone_data *at = calloc(zones->n, sizeof *at);
+    if (!finding || !at) {
+        free(at);
+        return problem_memory(why);
+    }
+    for (unsigned i = 0; i < zones->n; i++)
+        at[i] = (struct zone_data){ zones->at[i].from, zones->at[i].to, batch * zones->at[i].level,
+                                    batch * zones->at[i].spread };
+    ((struct zones_data *)finding->data.object)->zones = (struct array){ zones->n, at };
+    say_zones(finding, &s->phase);
+    return 0;
+}
+
+static struct growth_data growth_of_part(const struct growth *growth)
+{
+    return (struct growth_data){ .class = (int)growth->class,
+                                 .exponent = growth->exponent,
+                                 .low = growth->low,
+                                 .high = growth->high,
+                                 .factor = growth->factor };
+}
+
+static struct growth_data *growth_part(const struct growth *growth)
+{
+    struct growth_data *data = calloc(1, sizeof *data);
+    if (data)
+        *data = growth_of_part(growth);
+    return data;
+}
+
+static int plausible(const struct growth *growth, struct texts *ret, struct problem *why)
+{
+    ret->at = calloc(GROWTH_LAWS, sizeof *ret->at);
+    if (!ret->at)
+        return problem_memory(why);
+    for (unsigned c = 0; c < GROWTH_LAWS; c++)
+        if (growth->plausible & 1u << c && !(ret->at[ret->n++] = strdup(growth_classes[c])))
+            return problem_memory(why);
+    return 0;
+}
+
+static int tell_growth(const struct series_kept *s, const struct phase_findings *found,
+                       struct findings *findings, struct problem *why)
+{
+    bool knee = found->knee.shape != KNEE_NONE;
+    const struct growth *whole = knee ? &found->before : &found->growth;
+    if (!whole->known || (knee && !found->after.known))
+        return 0;
+    struct finding *finding = finding_new(findings, FINDING_GROWTH, &s->phase, why);
+    if (!finding)
+        return -1;
+    struct growth_data *data = finding->data.object;
+    finding->low_confidence = whole->low_confidence || (knee && found->after.low_confidence);
+    if (!knee) {
+        *data = growth_of_part(whole);
+        if (plausible(whole, &data->plausible, why))
+            return -1;
+    } else {
+        /* One law for both sides would say nothing: the parts have theirs. */
+        *data = (struct growth_data){ .class = GROWTH_UNCLASSIFIED,
+                                      .exponent = NAN,
+                                      .low = NAN,
+                                      .high = NAN,
+                                      .factor = NAN,
+                                      .before = growth_part(&found->before),
+                                      .after = growth_part(&found->after) };
+        if (!data->before || !data->after)
+            return problem_memory(why);
+    }
+    say_growth(finding, &s->phase);
+    return 0;
+}
+
+static int tell_limit(const struct series_kept *s, struct findings *findings, struct problem *why)
+{
+    const struct limit *limit = &s->phase.limit;
+    if (!limit->reached)
+        return 0;
+    struct finding *finding = finding_new(findings, FINDING_LIMIT, &s->phase, why);
+    if (!finding)
+        return -1;
+    *(struct limit_data *)finding->data.object =
+        (struct limit_data){ limit->at, limit->reason, limit->error };
+    say_limit(finding, &s->phase);
+    return 0;
+}
+
+int findings_of_phase(const struct series_kept *s, struct findings *findings, struct problem *why)
+{
+    scoped_free double *room = calloc(3 * s->n + 1, sizeof *room);
+    if (!room)
+        return problem_memory(why);
+    double *lost = room, *load = room + s->n, *seconds = room + 2 * s->n;
+    size_t disturbed = s->n ? find_disturbed(s, lost) : 0;
+    struct batches batches = { .n = stretch(s, lost, load, seconds), 0, load, seconds };
+    struct phase_findings found;
+    if (phase_findings_of(&batches, &found, why) || tell_rate(s, &found.totals, findings, why) ||
+        tell_knee(s, &found, findings, why) || tell_zones(s, &found.zones, findings, why) ||
+        tell_growth(s, &found, findings, why) || tell_limit(s, findings, why))
+        return -1;
+    return tell_disturbed(s, lost, disturbed, findings, why);
+}
+
+/* --- the host beside it --- */
+
+int findings_of_host(const struct phase_total *phase, const struct host_sample *samples, size_t n,
+                     struct findings *findings, struct problem *why)
+{
+    struct load_data mean = { 0 };
+    double count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct host_sample *s = &samples[i];
+        if (s->at < phase->first_start || s->at > phase->last_done + NSEC_PER_SEC)
+            continue;
+        mean.load1 += s->load1;
+        mean.cpu_user += s->cpu_user;
+        mean.cpu_system += s->cpu_system;
+        mean.cpu_iowait += s->cpu_iowait;
+        mean.cpu_steal += s->cpu_steal;
+        mean.disk_busy += s->disk_busy;
+        count++;
+    }
+    if (count < 3)
+        return 0;
+    struct finding *finding = finding_new(findings, FINDING_LOAD, phase, why);
+    if (!finding)
+        return -1;
+    *(struct load_data *)finding->data.object =
+        (struct load_data){ mean.load1 / count,      mean.cpu_user / count,
+                            mean.cpu_system / count, mean.cpu_iowait / count,
+                            mean.cpu_steal / count,  mean.disk_busy / count };
+    say_load(finding, phase);
+    return 0;
+}
+
+int findings_of_shared_device(struct findings *findings, struct problem *why)
+{
+    struct finding *finding = finding_new(findings, FINDING_SHARED_DEVICE, NULL, why);
+    if (!finding)
+        return -1;
+    say_shared_device(finding);
+    return 0;
+}

@@ -1,0 +1,212 @@
+#include "engine/finding_words.h"
+
+#include "engine/analysis/growth.h"
+#include "engine/analysis/knee.h"
+#include "engine/finding_data.h"
+#include "engine/words.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+
+/* --- words for what a phase does --- */
+
+static const struct verb {
+    const char *phase, *doing;
+} verbs[] = {
+    { "create", "creating" },    { "list", "listing" }, { "stat", "looking up" },
+    { "remove", "removing" },    { "open", "opening" }, { "rename", "renaming" },
+    { "write", "writing" },      { "read", "reading" }, { "cycle", "bringing back" },
+    { "destroy", "destroying" },
+};
+
+static const char *doing(const struct phase_total *phase)
+{
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        if (strcmp(verbs[i].phase, phase->name) == 0)
+            return verbs[i].doing;
+    return NULL;
+}
+
+/* "Creating" at the beginning of a sentence, or "Phase x:". */
+static char *opening(const struct phase_total *phase, char text[WORDS])
+{
+    const char *verb = doing(phase);
+    snprintf(text, WORDS, verb ? "%s" : "In phase %s,", verb ? verb : phase->name);
+    text[0] = (char)toupper((unsigned char)text[0]);
+    return text;
+}
+
+/* "file" of "files". */
+static char *one_of(const struct phase_total *phase, char text[WORDS])
+{
+    size_t n = strlen(phase->unit);
+    snprintf(text, WORDS, "%.*s", (int)(n && phase->unit[n - 1] == 's' ? n - 1 : n), phase->unit);
+    return text;
+}
+
+/* A sentence that does not fit would be a defect of ours: the figures in it are bounded. */
+static void printf_like(2, 3) say(struct finding *finding, const char *fmt, ...)
+{
+    size_t used = strlen(finding->sentence);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(finding->sentence + used, sizeof finding->sentence - used, fmt, ap);
+    va_end(ap);
+}
+
+/* --- sentences --- */
+
+void say_rate(struct finding *finding, const struct phase_total *phase)
+{
+    const struct rate_data *d = finding->data.object;
+    char verb[WORDS], ops[WORDS], rate[WORDS], batch[WORDS], took[WORDS], low[WORDS], high[WORDS];
+    say(finding, "%s %s %s ran at %s per second; %s of them take %s", opening(phase, verb),
+        words_count((double)phase->ops, ops), phase->unit, words_digits(d->ops_per_second, rate),
+        words_count((double)d->batch, batch), words_seconds(d->seconds_per_batch, took));
+    if (isfinite(d->low) && isfinite(d->high))
+        say(finding, " (95 %%: %s to %s per second).", words_digits(d->low, low),
+            words_digits(d->high, high));
+    else
+        say(finding, ".");
+}
+
+void say_fit(struct finding *finding, const struct phase_total *phase)
+{
+    const struct fit_data *d = finding->data.object;
+    char one[WORDS], slope[WORDS], secant[WORDS];
+    say(finding,
+        "A straight line through the cumulative time has %s per %s (R² %.4f); from the start to "
+        "the "
+        "end it is %s.",
+        words_seconds(d->slope, slope), one_of(phase, one), d->r2,
+        words_seconds(d->secant, secant));
+}
+
+void say_knee(struct finding *finding, const struct phase_total *phase)
+{
+    const struct knee_data *d = finding->data.object;
+    const struct line_data *before = d->before, *after = d->after;
+    char verb[WORDS], batch[WORDS], level[WORDS], at[WORDS], low[WORDS], high[WORDS], more[WORDS],
+        one[WORDS];
+    double usual = before->intercept + before->slope * d->at / 2; /* half-way to the knee */
+    say(finding, "%s %s %s takes %s up to %s %s", opening(phase, verb),
+        words_count((double)phase->batch, batch), phase->unit, words_seconds(usual, level),
+        words_count(d->at, at), phase->unit);
+    switch (d->shape) {
+    case KNEE_BEND:
+        say(finding, " and grows by %s per further %s after that",
+            words_seconds(after->slope, more), one_of(phase, one));
+        break;
+    case KNEE_JUMP:
+        say(finding, " and %s more after that", words_percent(d->effect, more));
+        break;
+    default:
+        say(finding,
+            " and %s more from there to the end, which came too soon to tell how it goes on",
+            words_percent(d->effect, more));
+    }
+    say(finding, " (95 %%: between %s and %s).", words_count(d->low, low),
+        words_count(d->high, high));
+}
+
+void say_zones(struct finding *finding, const struct phase_total *phase)
+{
+    const struct zones_data *d = finding->data.object;
+    const struct zone_data *zone = d->zones.at;
+    char at[WORDS], level[WORDS], spread[WORDS];
+    say(finding, "Batches scatter differently in %zu zones:", d->zones.n);
+    for (size_t i = 0; i < d->zones.n; i++)
+        say(finding, "%s up to %s %s %s ± %s", i ? "," : "", words_count(zone[i].to, at),
+            phase->unit, words_seconds(zone[i].level, level),
+            words_seconds(zone[i].spread, spread));
+    say(finding, ".");
+}
+
+void say_warm_up(struct finding *finding, const struct phase_total *phase)
+{
+    const struct warm_up_data *d = finding->data.object;
+    char until[WORDS];
+    say(finding, "The first %s %s cost more than those that followed: the run was warming up.",
+        words_count(d->until, until), phase->unit);
+}
+
+/* "does not grow", "grows linearly, by 1.66 times over the run". */
+static void say_law(struct finding *finding, const struct growth_data *d)
+{
+    static const char *const laws[] = {
+        [GROWTH_CONSTANT] = "does not grow measurably",
+        [GROWTH_LOG] = "grows with the logarithm",
+        [GROWTH_SQRT] = "grows with the square root",
+        [GROWTH_LINEAR] = "grows linearly",
+        [GROWTH_NLOGN] = "grows like n log n",
+        [GROWTH_QUADRATIC] = "grows with the square",
+        [GROWTH_CUBIC] = "grows with the cube",
+        [GROWTH_UNCLASSIFIED] = "grows, by no law that fits",
+    };
+    char factor[WORDS];
+    say(finding, "%s", laws[d->class]);
+    if (d->class != GROWTH_CONSTANT && d->class != GROWTH_UNCLASSIFIED)
+        say(finding, ", to %s times of what it was", words_digits(d->factor, factor));
+}
+
+void say_growth(struct finding *finding, const struct phase_total *phase)
+{
+    const struct growth_data *d = finding->data.object;
+    char one[WORDS];
+    say(finding, "The time per %s ", one_of(phase, one));
+    if (d->before) {
+        say_law(finding, d->before);
+        say(finding, " before the knee, and ");
+        say_law(finding, d->after);
+        say(finding, " beyond it");
+    } else {
+        say_law(finding, d);
+        if (d->class != GROWTH_CONSTANT && d->class != GROWTH_UNCLASSIFIED)
+            say(finding, " (exponent %.2f, 95 %%: %.2f to %.2f)", d->exponent, d->low, d->high);
+    }
+    say(finding, finding->low_confidence ? "; low confidence, from few points." : ".");
+}
+
+void say_limit(struct finding *finding, const struct phase_total *phase)
+{
+    const struct limit_data *d = finding->data.object;
+    char verb[WORDS], at[WORDS];
+    say(finding, "%s ended at %s %s: %s.", opening(phase, verb), words_count((double)d->at, at),
+        phase->unit, phase->limit.detail);
+}
+
+void say_load(struct finding *finding, const struct phase_total *phase)
+{
+    const struct load_data *d = finding->data.object;
+    char load[WORDS], busy[WORDS], waits[WORDS], disk[WORDS];
+    const char *verb = doing(phase);
+    say(finding, "While %s, the host had a load average of %s, its CPUs were busy %s of the time",
+        verb ? verb : phase->name, words_digits(d->load1, load),
+        words_percent(d->cpu_user + d->cpu_system, busy));
+    if (d->cpu_iowait >= 0.01)
+        say(finding, " and waited for I/O %s", words_percent(d->cpu_iowait, waits));
+    if (isfinite(d->disk_busy))
+        say(finding, ", and the device was busy %s", words_percent(d->disk_busy, disk));
+    say(finding, ".");
+}
+
+void say_disturbed(struct finding *finding, const struct phase_total *phase)
+{
+    const struct disturbed_data *d = finding->data.object;
+    char n[WORDS], of[WORDS], lost[WORDS], from[WORDS], to[WORDS];
+    say(finding,
+        "The machine was busy: %s of %s batches, between %s and %s %s, waited %s for a CPU that "
+        "other "
+        "work had; they make no knee.",
+        words_count((double)d->batches, n), words_count((double)d->of, of),
+        words_count(d->from, from), words_count(d->to, to), phase->unit,
+        words_seconds(d->lost_seconds, lost));
+}
+
+void say_shared_device(struct finding *finding)
+{
+    say(finding,
+        "The state directory is on the device that was measured: the journal and the database "
+        "wrote to it meanwhile.");
+}
