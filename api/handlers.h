@@ -8,6 +8,7 @@ handle_fn targets_get, target_get;                   /* targets.c */
 handle_fn jobs_post, jobs_get, job_get, job_cancel;  /* jobs.c */
 handle_fn job_series;                                /* series.c */
 handle_fn job_host;                                  /* host.c */
+handle_fn job_findings;                              /* findings.c */
 handle_fn job_journal;                               /* journal.c */
 handle_fn openapi_get;                               /* openapi.c */
 handle_fn health_get, ready_get, version_get;        /* system.c */

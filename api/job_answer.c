@@ -254,7 +254,7 @@ static struct job_view view_job(const struct job *job)
         .created_at = job->created_at,
         .started_at = job->started_at,
         .finished_at = job->finished_at,
-        .findings = borrowed("[]"),
+        .findings = job->findings ? job->findings : borrowed("[]"),
         .environment = job->environment ? job->environment : borrowed("{}"),
         .cleanup = job->cleanup,
         .foreign = job->foreign_entries ? job->foreign_entries : borrowed("[]"),

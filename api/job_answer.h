@@ -3,7 +3,8 @@
 #include "api/reply.h"
 
 extern const struct field job_answer[];
-extern const struct field jobs_answer[]; /* {"items": [...], "next_cursor"} */
+extern const struct field findings_answer[]; /* findings.c */
+extern const struct field jobs_answer[];     /* {"items": [...], "next_cursor"} */
 
 /* A new object; NULL with why. */
 json_t *job_json(const struct job *job, struct problem *why);

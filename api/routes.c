@@ -51,6 +51,8 @@ const struct route routes[] = {
                                                             IN(series_get_query), NONE, series_answer, series_types },
 { METHOD_GET,    API "/jobs/{id}/host",      ROLE_VIEWER,   job_host,        200,
   "What the machine did meanwhile.",                        IN(host_get_query), NONE, host_answer },
+{ METHOD_GET,    API "/jobs/{id}/findings",  ROLE_VIEWER,   job_findings,    200,
+  "What the numbers mean, in words and figures.",           NONE, NONE, findings_answer },
 { METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,
   "The journal as it is.",                                  NONE, NONE, NULL, journal_types },
 

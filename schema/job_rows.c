@@ -33,6 +33,7 @@ enum column {
     PID,
     PID_START,
     JOURNAL_OFFSET,
+    FINDINGS,
 };
 
 void job_done(struct job *job)
@@ -40,7 +41,8 @@ void job_done(struct job *job)
     char **const texts[] = { &job->workload,    &job->target,     &job->host,
                              &job->nonce,       &job->params,     &job->labels,
                              &job->note,        &job->created_by, &job->external_ref,
-                             &job->environment, &job->boot_id,    &job->foreign_entries };
+                             &job->environment, &job->boot_id,    &job->foreign_entries,
+                             &job->findings };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(*texts[i]);
     free(job->phases);
@@ -65,6 +67,7 @@ static int texts_read(const PGresult *result, int row, struct job *job, struct p
         { ENVIRONMENT, &job->environment },
         { BOOT_ID, &job->boot_id },
         { FOREIGN_ENTRIES, &job->foreign_entries },
+        { FINDINGS, &job->findings },
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (cell_copy(result, row, (int)texts[i].column, texts[i].ret, why) < 0)

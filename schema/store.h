@@ -1,5 +1,6 @@
 /* Everything plimsoll knows of PostgreSQL. No other header mentions SQL or libpq. */
 #pragma once
+#include "engine/finding.h"
 #include "engine/job.h"
 #include "engine/journal.h"
 #include "engine/sample.h"
@@ -29,6 +30,7 @@ struct job {
     struct problem problem;
     uint64_t removed;      /* by clean-up */
     char *foreign_entries; /* JSON array of names that clean-up left */
+    char *findings;        /* JSON array; empty until it is analysed */
     char *boot_id;
     pid_t pid;
     uint64_t pid_start;
@@ -143,6 +145,18 @@ struct samples_cursor *samples_close(struct samples_cursor *cursor);
 /* At most `points` of them, thinned by means; the caller frees *ret. */
 must_check int store_host(struct store *store, job_id job, uint64_t points,
                           struct host_sample **ret, size_t *ret_n, struct problem *why);
+
+/* ---- findings ---- */
+/* Replaces what an earlier analysis found; CONFLICT before the job has ended. */
+must_check int store_findings_put(struct store *store, job_id job, int version,
+                                  const struct findings *findings, struct problem *why);
+/* *ret: the JSON text of a list; *ret_version 0: not analysed yet. */
+must_check int store_findings(struct store *store, job_id job, char **ret, int *ret_version,
+                              struct problem *why);
+/* 1: the first job of this host after `after` that has ended and was not analysed, and whether its target
+ * shares a device with the state directory; 0: none. */
+must_check int store_job_unanalysed(struct store *store, const char *host, job_id after,
+                                    job_id *ret, bool *ret_shared_device, struct problem *why);
 
 /* ---- tokens, sessions, one-time codes: only hashes are stored ---- */
 enum role { ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };

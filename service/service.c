@@ -3,6 +3,7 @@
 #include "api/app.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
+#include "service/analyst.h"
 #include "service/dispatcher.h"
 #include "service/embedded_postgres.h"
 #include "service/folders.h"
@@ -41,12 +42,23 @@ struct service {
     struct outage outage; /* the dispatcher's thread's */
 
     pthread_mutex_t lock;
-    struct server *awake; /* lock: whom changes are told to; NULL while it stops */
+    struct server *awake;    /* lock: whom changes are told to; NULL while it stops */
+    struct analyst *analyst; /* lock: NULL until the database is ready */
 };
 
 /* ---- what the parts tell each other ---- */
 
 static void job_changed(void *arg, job_id id)
+{
+    struct service *service = arg;
+    scoped_lock(&service->lock);
+    if (service->awake)
+        server_wake(service->awake, id);
+    if (service->analyst)
+        analyst_nudge(service->analyst);
+}
+
+static void job_analysed(void *arg, job_id id)
 {
     struct service *service = arg;
     scoped_lock(&service->lock);
@@ -71,7 +83,19 @@ static void job_watched(void *arg, job_id id)
 static void now_ready(void *arg)
 {
     struct service *service = arg;
+    const struct analyst_settings settings = { .store = service->store,
+                                               .host = service->settings.host,
+                                               .changed = job_analysed,
+                                               .arg = service };
+    struct problem why = { 0 };
+    struct analyst *analyst = NULL;
     outage_end(&service->outage, "the database", 0);
+    if (analyst_start(&settings, &analyst, &why) < 0)
+        log_problem(LOG_ERROR, "findings will be missing", &why);
+    {
+        scoped_lock(&service->lock);
+        service->analyst = analyst;
+    }
     log_line(LOG_NOTICE, "ready");
     (void)sd_notify(0, "READY=1\nSTATUS=taking jobs");
 }
@@ -294,6 +318,7 @@ struct service *service_close(struct service *service)
         folders_forget_port(service->settings.runtime);
     }
     service->ingester = ingester_stop(service->ingester);
+    service->analyst = analyst_stop(service->analyst);
     service->store = store_close(service->store); /* ends the watch, which nudges the dispatcher */
     service->dispatcher = dispatcher_free(service->dispatcher);
     service->prober = prober_stop(service->prober);

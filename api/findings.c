@@ -1,0 +1,35 @@
+/* GET /jobs/{id}/findings: what the numbers of a job mean. */
+#include "api/api.h"
+#include "api/handlers.h"
+#include "api/job_answer.h"
+#include "api/jobs.h"
+
+#include "engine/base/field_json.h"
+
+struct findings_view {
+    uint64_t analysis;
+    char *items;
+};
+const struct field findings_answer[] = {
+    FIELD_COUNT(struct findings_view, analysis,
+                "Version of the analysis; 0 while the job was not analysed yet."),
+    FIELD_JSON(struct findings_view, items,
+               "A list of {kind, run, phase, sentence, low_confidence, data}; what the data do not "
+               "support is not in it."),
+    FIELD_END,
+};
+
+int job_findings(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    scoped(job_done) struct job job = { 0 };
+    struct findings_view view = { 0 };
+    int version = 0;
+    if (store_job_get(api->app->store, in->job, &job, why) ||
+        store_findings(api->app->store, in->job, &view.items, &version, why))
+        return -1;
+    view.analysis = (uint64_t)version;
+    json_t *json = fields_render(findings_answer, &view);
+    fields_done(findings_answer, &view);
+    job_keep(out, &job);
+    return json ? reply_json(out, json, why) : problem_memory(why);
+}

@@ -1,0 +1,212 @@
+#include "service/analyst.h"
+
+#include "engine/analysis/phase.h"
+#include "engine/base/log.h"
+#include "service/lock.h"
+#include "service/outage.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define LOOK_EVERY (30 * NSEC_PER_SEC) /* hints can be lost */
+#define GAP        (2 * NSEC_PER_SEC)  /* after a failure of the database */
+enum { NICE = 10, HOST_MOST = 20000 };
+
+struct analyst {
+    struct analyst_settings settings;
+    pthread_t thread;
+    struct outage outage; /* the thread's */
+    job_id refused;       /* the thread's: jobs up to this one were tried and cannot be analysed */
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* CLOCK_MONOTONIC */
+    bool nudged, stop;   /* lock */
+};
+
+static bool is_stopped(struct analyst *analyst)
+{
+    scoped_lock(&analyst->lock);
+    return analyst->stop;
+}
+
+/* --- one job --- */
+
+struct work {
+    struct job job;
+    struct host_sample *host;
+    size_t host_n;
+    struct series_kept *series; /* of the phase that is being read */
+    const struct phase_total *phase;
+    struct samples_cursor *cursor;
+    struct findings findings;
+};
+
+static void work_done(struct work *work)
+{
+    job_done(&work->job);
+    free(work->host);
+    series_kept_free(work->series);
+    samples_close(work->cursor);
+    findings_done(&work->findings);
+}
+
+static const struct phase_total *phase_of(const struct job *job, const char *name, unsigned run,
+                                          unsigned leg)
+{
+    for (size_t i = 0; i < job->phases_n; i++) {
+        const struct phase_total *phase = &job->phases[i];
+        if (phase->run == run && phase->leg == leg && strcmp(phase->name, name) == 0)
+            return phase;
+    }
+    return NULL;
+}
+
+/* All samples of a phase are read: what they say. */
+static int conclude(struct work *work, struct problem *why)
+{
+    if (!work->series)
+        return 0;
+    if (findings_of_phase(work->series, &work->findings, why) < 0 ||
+        findings_of_host(work->phase, work->host, work->host_n, &work->findings, why) < 0)
+        return -1;
+    work->series = series_kept_free(work->series);
+    return 0;
+}
+
+static int begin(struct work *work, const struct phase_total *phase, struct problem *why)
+{
+    if (phase == work->phase)
+        return 0;
+    if (conclude(work, why) < 0)
+        return -1;
+    work->phase = phase;
+    return phase ? series_kept_new(phase, &work->series, why) : 0;
+}
+
+static int read_series(struct analyst *analyst, struct work *work, struct problem *why)
+{
+    const char *name;
+    unsigned run, leg;
+    const struct sample *samples;
+    size_t n;
+    int more;
+    if (samples_open(analyst->settings.store, work->job.id, NULL, &work->cursor, why) < 0)
+        return -1;
+    while ((more = samples_next(work->cursor, &name, &run, &leg, &samples, &n, why)) > 0) {
+        if (is_stopped(analyst))
+            return problem_set(why, PROBLEM_CANCELLED, "the daemon is stopping");
+        if (begin(work, phase_of(&work->job, name, run, leg), why) < 0 ||
+            (work->series && series_kept_add(work->series, samples, n, why) < 0))
+            return -1;
+    }
+    return more < 0 ? -1 : begin(work, NULL, why);
+}
+
+static int analyse(struct analyst *analyst, job_id id, bool shared_device, struct problem *why)
+{
+    struct store *store = analyst->settings.store;
+    scoped(work_done) struct work work = { 0 };
+    if (store_job_get(store, id, &work.job, why) < 0 ||
+        store_host(store, id, HOST_MOST, &work.host, &work.host_n, why) < 0 ||
+        read_series(analyst, &work, why) < 0)
+        return -1;
+    if (shared_device && work.job.phases_n > 0 &&
+        findings_of_shared_device(&work.findings, why) < 0)
+        return -1;
+    if (store_findings_put(store, id, ANALYSIS_VERSION, &work.findings, why) < 0)
+        return -1;
+    analyst->settings.changed(analyst->settings.arg, id);
+    return 0;
+}
+
+/* --- the thread --- */
+
+/* All that there is to do. -1: the database went away; what is left is done later. */
+static int pass(struct analyst *analyst, struct problem *why)
+{
+    job_id id;
+    bool shared_device;
+    while (!is_stopped(analyst)) {
+        int found = store_job_unanalysed(analyst->settings.store, analyst->settings.host,
+                                         analyst->refused, &id, &shared_device, why);
+        if (found <= 0)
+            return found;
+        if (analyse(analyst, id, shared_device, why) == 0)
+            continue;
+        if (why->code == PROBLEM_STORE_FAILED || why->code == PROBLEM_CANCELLED)
+            return -1;
+        log_job(LOG_ERROR, id, "cannot say what its numbers mean: %s", why->message);
+        analyst->refused = id;
+        *why = (struct problem){ 0 };
+    }
+    return 0;
+}
+
+static bool rest(struct analyst *analyst, nsec deadline)
+{
+    scoped_lock(&analyst->lock);
+    while (!analyst->stop && !analyst->nudged)
+        if (!cond_wait_until(&analyst->wake, &analyst->lock, deadline))
+            break;
+    analyst->nudged = false;
+    return !analyst->stop;
+}
+
+static void *work_on(void *arg)
+{
+    struct analyst *analyst = arg;
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+    for (bool on = true; on;) {
+        struct problem why = { 0 };
+        bool done = pass(analyst, &why) == 0;
+        if (done)
+            outage_end(&analyst->outage, "analysing", 0);
+        else if (why.code != PROBLEM_CANCELLED)
+            outage_begin(&analyst->outage, "analysing", 0, &why);
+        on = rest(analyst, clock_monotonic() + (done ? LOOK_EVERY : GAP));
+    }
+    return NULL;
+}
+
+int analyst_start(const struct analyst_settings *settings, struct analyst **ret,
+                  struct problem *why)
+{
+    struct analyst *analyst = calloc(1, sizeof *analyst);
+    if (!analyst)
+        return problem_memory(why);
+    analyst->settings = *settings;
+    pthread_mutex_init(&analyst->lock, NULL);
+    cond_init(&analyst->wake);
+    int error = pthread_create(&analyst->thread, NULL, work_on, analyst);
+    if (error) {
+        pthread_cond_destroy(&analyst->wake);
+        pthread_mutex_destroy(&analyst->lock);
+        free(analyst);
+        return problem_errno(why, error, "cannot start the analyst");
+    }
+    *ret = analyst;
+    return 0;
+}
+
+void analyst_nudge(struct analyst *analyst)
+{
+    scoped_lock(&analyst->lock);
+    analyst->nudged = true;
+    pthread_cond_signal(&analyst->wake);
+}
+
+struct analyst *analyst_stop(struct analyst *analyst)
+{
+    if (!analyst)
+        return NULL;
+    {
+        scoped_lock(&analyst->lock);
+        analyst->stop = true;
+        pthread_cond_signal(&analyst->wake);
+    }
+    pthread_join(analyst->thread, NULL);
+    pthread_cond_destroy(&analyst->wake);
+    pthread_mutex_destroy(&analyst->lock);
+    free(analyst);
+    return NULL;
+}
