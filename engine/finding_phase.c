@@ -137,26 +137,19 @@ static int tell_disturbed(const struct series_kept *s, const double *lost, size_
 
 /* --- batches of wall time --- */
 
-/* One lane: its batches, without what other work cost them. Several: stretches of as many batches as
- * there are lanes, by the wall. Returns how many. */
+/* One lane: its batches. Several: stretches of as many batches as there are lanes, by the wall. Returns
+ * how many; lost: seconds to leave out of each batch, NULL: none. */
 static size_t stretch(const struct series_kept *s, const double *lost, double *load,
                       double *seconds)
 {
     size_t lanes = s->phase.lanes ? s->phase.lanes : 1, n = 0;
     double last = seconds_of(s->phase.first_start);
-    if (lanes == 1) {
-        for (size_t i = 0; i < s->n; i++) {
-            load[i] = s->load[i];
-            seconds[i] = s->elapsed[i] - lost[i];
-        }
-        return s->n;
-    }
     for (size_t i = lanes - 1; i < s->n; i += lanes, n++) {
-        double missing = 0;
-        for (size_t k = i + 1 - lanes; k <= i; k++)
+        double missing = 0, wall = lanes == 1 ? s->elapsed[i] : s->at[i] - last;
+        for (size_t k = i + 1 - lanes; lost && k <= i; k++)
             missing += lost[k] / (double)lanes;
         load[n] = s->load[i];
-        seconds[n] = fmax(0, s->at[i] - last - missing);
+        seconds[n] = fmax(0, wall - missing);
         last = s->at[i];
     }
     return n;
@@ -341,9 +334,11 @@ int findings_of_phase(const struct series_kept *s, struct findings *findings, st
         return problem_memory(why);
     double *lost = room, *load = room + s->n, *seconds = room + 2 * s->n;
     size_t disturbed = s->n ? find_disturbed(s, lost) : 0;
-    struct batches batches = { .n = stretch(s, lost, load, seconds), 0, load, seconds };
+    struct batches batches = { .n = stretch(s, NULL, load, seconds), 0, load, seconds };
+    struct totals totals = totals_of(&batches); /* of what was, whoever was to blame */
     struct phase_findings found;
-    if (phase_findings_of(&batches, &found, why) || tell_rate(s, &found.totals, findings, why) ||
+    stretch(s, lost, load, seconds);
+    if (phase_findings_of(&batches, &found, why) || tell_rate(s, &totals, findings, why) ||
         tell_knee(s, &found, findings, why) || tell_zones(s, &found.zones, findings, why) ||
         tell_growth(s, &found, findings, why) || tell_limit(s, findings, why))
         return -1;

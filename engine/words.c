@@ -25,7 +25,7 @@ char *words_count(double value, char text[WORDS])
 char *words_digits(double value, char text[WORDS])
 {
     double size = fabs(value);
-    int digits = size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+    int digits = size >= 99.95 || size == 0 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3;
     if (size >= 1000 && size < 1e15)
         return words_count(value, text);
     if (size > 0 && (size < 0.1 || size >= 1e15))

@@ -1,0 +1,216 @@
+/* What is said of a phase: from samples to sentences. */
+#include "tests/unit/cmocka_first.h"
+
+#include "engine/finding.h"
+
+#include "engine/base/field_json.h"
+
+#include <math.h>
+
+enum { BATCH = 100 };
+
+/* A phase of n batches whose cost, in ms, is cost(i); hog(i) ms of it without a CPU, by force. */
+typedef double cost_fn(size_t i);
+
+static double none(size_t i)
+{
+    (void)i;
+    return 0;
+}
+
+static double noise(size_t i)
+{
+    uint64_t z = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z ^= z >> 29;
+    z *= UINT64_C(0xbf58476d1ce4e5b9);
+    return (double)(z >> 40) / (double)(1 << 24) - 0.5;
+}
+
+static struct findings analyse(size_t n, unsigned lanes, cost_fn *cost, cost_fn *hog,
+                               struct phase_total phase)
+{
+    struct series_kept *series;
+    struct findings findings = { 0 };
+    struct problem why = { 0 };
+    nsec at = 0;
+    phase.run = phase.leg = 1;
+    phase.batch = BATCH;
+    phase.lanes = lanes;
+    phase.ops = n * BATCH;
+    memcpy(phase.name, "create", 7);
+    memcpy(phase.unit, "files", 6);
+    struct sample *samples = calloc(n, sizeof *samples);
+    for (size_t i = 0; i < n; i++) {
+        double ms = cost(i) + hog(i);
+        at += (nsec)(ms * 1e6 / lanes);
+        samples[i] = (struct sample){ .load = (i + 1) * BATCH,
+                                      .at = at,
+                                      .elapsed = (nsec)(ms * 1e6),
+                                      .lane = (uint32_t)(i % lanes),
+                                      .ops = BATCH,
+                                      .cpu = (nsec)(cost(i) * 0.9e6),
+                                      .switches = hog(i) > 0 ? 3 : 0 };
+    }
+    phase.last_done = at;
+    assert_int_equal(series_kept_new(&phase, &series, &why), 0);
+    assert_int_equal(series_kept_add(series, samples, n / 2, &why), 0);
+    assert_int_equal(series_kept_add(series, samples + n / 2, n - n / 2, &why), 0);
+    assert_int_equal(findings_of_phase(series, &findings, &why), 0);
+    series_kept_free(series);
+    free(samples);
+    return findings;
+}
+
+static const struct finding *find(const struct findings *findings, enum finding_kind kind)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->at[i].kind == kind)
+            return &findings->at[i];
+    return NULL;
+}
+
+static double number(const struct finding *finding, const char *name)
+{
+    json_t *data = fields_render(finding->data.table, finding->data.object);
+    double value = json_number_value(json_object_get(data, name));
+    json_decref(data);
+    return value;
+}
+
+static double flat(size_t i)
+{
+    return 10 + noise(i);
+}
+static double step(size_t i)
+{
+    return (i < 600 ? 10 : 15) + noise(i);
+}
+static double bend(size_t i)
+{
+    return 10 + noise(i) + (i < 600 ? 0 : 0.05 * (double)(i - 600));
+}
+static double hog_from_half(size_t i)
+{
+    return i >= 500 && i % 3 ? 12 : 0;
+}
+
+static void a_flat_run_has_a_rate_and_no_knee(void **state)
+{
+    (void)state;
+    struct findings f = analyse(1000, 1, flat, none, (struct phase_total){ 0 });
+    assert_non_null(find(&f, FINDING_RATE));
+    assert_true(fabs(number(find(&f, FINDING_RATE), "ops_per_second") - 10000) < 100);
+    assert_null(find(&f, FINDING_KNEE));
+    assert_null(find(&f, FINDING_ZONES));
+    assert_null(find(&f, FINDING_DISTURBED));
+    assert_null(find(&f, FINDING_LIMIT));
+    assert_string_equal(find(&f, FINDING_GROWTH)->sentence,
+                        "The time per file does not grow measurably.");
+    findings_done(&f);
+}
+
+static void a_step_is_told_in_one_sentence(void **state)
+{
+    (void)state;
+    struct findings f = analyse(1000, 1, step, none, (struct phase_total){ 0 });
+    const struct finding *knee = find(&f, FINDING_KNEE);
+    assert_non_null(knee);
+    assert_true(fabs(number(knee, "at") - 60000) <= 200);
+    assert_true(fabs(number(knee, "effect") - 0.5) < 0.05);
+    assert_string_equal(
+        knee->sentence,
+        "Creating 100 files takes 9.99 ms up to 60,000 files and 50 % more after that "
+        "(95 %: between 59,900 and 60,100).");
+    assert_non_null(strstr(knee->sentence, "50 % more after that"));
+    assert_non_null(find(&f, FINDING_GROWTH));
+    findings_done(&f);
+}
+
+static void a_bend_tells_what_each_further_file_adds(void **state)
+{
+    (void)state;
+    struct findings f = analyse(1000, 1, bend, none, (struct phase_total){ 0 });
+    const struct finding *knee = find(&f, FINDING_KNEE);
+    assert_non_null(knee);
+    assert_true(fabs(number(knee, "at") - 60000) <= 1500);
+    /* 0.05 ms a batch more with each batch of 100 files: 0.5 us a file */
+    assert_non_null(strstr(knee->sentence, "per further file after that"));
+    findings_done(&f);
+}
+
+static void several_lanes_are_judged_by_the_wall(void **state)
+{
+    (void)state;
+    struct findings f = analyse(2000, 2, flat, none, (struct phase_total){ 0 });
+    assert_true(fabs(number(find(&f, FINDING_RATE), "ops_per_second") - 20000) < 200);
+    assert_null(find(&f, FINDING_KNEE));
+    findings_done(&f);
+}
+
+static void a_cpu_hog_is_told_and_makes_no_knee(void **state)
+{
+    (void)state;
+    struct findings f = analyse(1000, 1, flat, hog_from_half, (struct phase_total){ 0 });
+    const struct finding *disturbed = find(&f, FINDING_DISTURBED);
+    assert_non_null(disturbed);
+    assert_true(number(disturbed, "batches") > 300);
+    assert_true(number(disturbed, "from") > 50000);
+    assert_null(find(&f, FINDING_KNEE));
+    /* the rate is of what was, whoever was to blame */
+    assert_true(number(find(&f, FINDING_RATE), "ops_per_second") < 8000);
+    findings_done(&f);
+}
+
+static void a_limit_names_its_cause(void **state)
+{
+    (void)state;
+    struct phase_total phase = { .limit = { .reached = true,
+                                            .at = 31998,
+                                            .reason = LIMIT_LINKS,
+                                            .error = 31,
+                                            .detail = "no more links are possible there" } };
+    struct findings f = analyse(40, 1, flat, none, phase);
+    assert_string_equal(find(&f, FINDING_LIMIT)->sentence,
+                        "Creating ended at 31,998 files: no more links are possible there.");
+    findings_done(&f);
+}
+
+static void a_phase_without_samples_says_nothing(void **state)
+{
+    (void)state;
+    struct series_kept *series;
+    struct findings findings = { 0 };
+    struct problem why = { 0 };
+    assert_int_equal(series_kept_new(&(struct phase_total){ 0 }, &series, &why), 0);
+    assert_int_equal(findings_of_phase(series, &findings, &why), 0);
+    assert_int_equal(findings.n, 0);
+    series_kept_free(series);
+    findings_done(&findings);
+}
+
+static void the_same_series_gives_the_same_findings(void **state)
+{
+    (void)state;
+    struct findings a = analyse(1000, 1, bend, none, (struct phase_total){ 0 });
+    struct findings b = analyse(1000, 1, bend, none, (struct phase_total){ 0 });
+    assert_int_equal(a.n, b.n);
+    for (size_t i = 0; i < a.n; i++)
+        assert_string_equal(a.at[i].sentence, b.at[i].sentence);
+    findings_done(&a);
+    findings_done(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_flat_run_has_a_rate_and_no_knee),
+        cmocka_unit_test(a_step_is_told_in_one_sentence),
+        cmocka_unit_test(a_bend_tells_what_each_further_file_adds),
+        cmocka_unit_test(several_lanes_are_judged_by_the_wall),
+        cmocka_unit_test(a_cpu_hog_is_told_and_makes_no_knee),
+        cmocka_unit_test(a_limit_names_its_cause),
+        cmocka_unit_test(a_phase_without_samples_says_nothing),
+        cmocka_unit_test(the_same_series_gives_the_same_findings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
