@@ -24,13 +24,19 @@ static const char *const environment[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
 /* Modest: the database must not compete with what is measured. The journal is the truth until a
  * checkpoint, there are no replicas, and nobody but the daemon connects. */
 static const char *const parameters[] = {
-    "listen_addresses=",      "unix_socket_permissions=0700",
-    "shared_buffers=128MB",   "max_connections=40",
-    "wal_level=minimal",      "max_wal_senders=0",
-    "max_wal_size=1GB",       "jit=off",
-    "logging_collector=off",  "log_timezone=UTC",
-    "timezone=UTC",           "cluster_name=plimsoll",
-    "log_line_prefix=%m %p ", NULL,
+    "listen_addresses=",
+    "unix_socket_permissions=0700",
+    "shared_buffers=128MB",
+    "max_connections=40",
+    "wal_level=minimal",
+    "max_wal_senders=0",
+    "max_wal_size=1GB",
+    "jit=off",
+    "logging_collector=off",
+    "log_timezone=UTC",
+    "timezone=UTC",
+    "log_line_prefix=%m %p ",
+    NULL,
 };
 
 struct args {
