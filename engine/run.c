@@ -27,7 +27,9 @@ enum {
     RINGS = 1 << 20, /* bytes of all rings of a phase together, but for the least of each */
     RING_LEAST = 16,
     RING_MOST = 4096,
+    HISTOGRAM_PLACE = 16 << 10, /* whole pages: latencies below 1 ms touch one of them */
 };
+_Static_assert(sizeof(struct histogram) <= HISTOGRAM_PLACE, "a histogram fits its place");
 #define DRAIN_EVERY (250 * NSEC_PER_MSEC)
 #define CLEAN_EVERY NSEC_PER_SEC
 #define HOST_EVERY  NSEC_PER_SEC
@@ -140,7 +142,7 @@ struct work {
     struct crew crew;
     unsigned lanes_n;
     struct lane *lanes;
-    struct histogram *histograms; /* two of each lane */
+    char *histograms; /* two of each lane, HISTOGRAM_PLACE bytes apart */
     struct sample *slots;
     size_t slots_each;
     struct phase_total *total;
@@ -169,7 +171,7 @@ static size_t bytes_of_lanes(const struct work *work)
 }
 static size_t bytes_of_histograms(const struct work *work)
 {
-    return 2 * work->lanes_n * sizeof(struct histogram);
+    return 2 * work->lanes_n * (size_t)HISTOGRAM_PLACE;
 }
 static size_t bytes_of_slots(const struct work *work)
 {
@@ -212,8 +214,9 @@ static void lane_init(struct work *work, unsigned i)
 {
     work->lanes[i].scale = work->run->scale;
     work->lanes[i].stop = &work->crew.stop;
-    work->lanes[i].batch = &work->histograms[2 * i];
-    work->lanes[i].whole = &work->histograms[2 * i + 1];
+    char *places = work->histograms + 2 * i * (size_t)HISTOGRAM_PLACE;
+    work->lanes[i].batch = (void *)places;
+    work->lanes[i].whole = (void *)(places + HISTOGRAM_PLACE);
     work->lanes[i].ring.slots = work->slots + i * work->slots_each;
     work->lanes[i].ring.mask = work->slots_each - 1;
     work->lanes[i].crew = &work->crew;
