@@ -28,6 +28,9 @@ enum {
     PEM_MOST = 1024 * 1024,
 };
 
+/* The library's own timeout is for silence only: it is content with a byte now and then. */
+static const nsec body_patience = 60 * NSEC_PER_SEC;
+
 struct server {
     struct api api;
     uint64_t body_bytes;
@@ -123,6 +126,8 @@ static enum MHD_Result call_gather(struct call *call, const char *bytes, size_t 
 {
     struct request *in = &call->in;
     call->received += n;
+    if (clock_monotonic() - in->began > body_patience)
+        return MHD_NO;
     if (call->received > call->server->body_bytes) {
         in->body_too_large = true;
         free(steal(&in->body));
@@ -325,6 +330,13 @@ void server_forget(struct server *server)
 
 /* ---- a request's way ---- */
 
+static void log_failure(const struct request *in, const struct problem *why)
+{
+    char target[200];
+    log_line(LOG_ERROR, "request %s: %s %s: %s", in->id, method_text(in->method),
+             text_shown(in->target, target, sizeof target), why->message);
+}
+
 static enum MHD_Result call_answer(struct call *call)
 {
     struct server *server = call->server;
@@ -342,8 +354,7 @@ static enum MHD_Result call_answer(struct call *call)
             continue;
         }
         if (reply->status == 500)
-            log_line(LOG_ERROR, "request %s: %s %s: %s", call->in.id, method_text(call->in.method),
-                     call->in.target, why.message);
+            log_failure(&call->in, &why);
         enum MHD_Result sent = call_send(call, reply, kept);
         kept_drop(kept);
         return sent;

@@ -1,4 +1,5 @@
 /* Connections, bodies, listeners, stopping, and what every answer carries. */
+#include "engine/base/spawn.h"
 #include "engine/base/text.h"
 #include "tests/contract/world.h"
 
@@ -247,6 +248,61 @@ static struct server *start(struct world *world, struct server_settings settings
     return server;
 }
 
+/* With the tools that are there anyway: a certificate by openssl, a client by curl. */
+static void speaks_tls(void **state)
+{
+    struct world *world = *state;
+    struct problem why = { 0 };
+    char certificate[128], key[128], address[128], output[4096] = "", body[128];
+    snprintf(certificate, sizeof certificate, "%s/cert.pem", world->folder);
+    snprintf(key, sizeof key, "%s/key.pem", world->folder);
+    const char *const make[] = { "openssl",
+                                 "req",
+                                 "-x509",
+                                 "-newkey",
+                                 "ec",
+                                 "-pkeyopt",
+                                 "ec_paramgen_curve:P-256",
+                                 "-nodes",
+                                 "-days",
+                                 "2",
+                                 "-subj",
+                                 "/CN=localhost",
+                                 "-addext",
+                                 "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                                 "-keyout",
+                                 key,
+                                 "-out",
+                                 certificate,
+                                 NULL };
+    if (spawn_run(make, 30 * NSEC_PER_SEC, output, sizeof output, &why))
+        fail_msg("%s", why.message);
+    struct place place;
+    struct server *server = start(
+        world, (struct server_settings){ .certificate = certificate, .key = key, .threads = 2 },
+        &place);
+    snprintf(address, sizeof address, "https://localhost:%u/api/v1/session", place.port);
+    snprintf(body, sizeof body, "{\"token\":\"%s\"}", world->viewer);
+    const char *const ask[] = { "curl",       "-sS", "-i",
+                                "--max-time", "20",  "--cacert",
+                                certificate,  "-H",  "Content-Type: application/json",
+                                "-d",         body,  address,
+                                NULL };
+    if (spawn_run(ask, 30 * NSEC_PER_SEC, output, sizeof output, &why))
+        fail_msg("%s", why.message);
+    assert_non_null(strstr(output, "\"role\":\"viewer\""));
+    assert_non_null(strstr(output, "; Secure")); /* the cookie goes by TLS alone */
+    struct answer plain = client_call(&place, &(struct ask){ .target = "/healthz" });
+    assert_int_not_equal(plain.status, 200);
+    answer_done(&plain);
+    server_stop(server, NSEC_PER_SEC);
+
+    const struct server_settings half = { .listen = { 1, (char *[]){ (char[]){ "127.0.0.1:0" } } },
+                                          .certificate = certificate };
+    assert_int_equal(server_start(&world->app, &half, &server, &why), -1);
+    assert_non_null(strstr(why.message, "go together"));
+}
+
 static void an_idle_connection_is_closed(void **state)
 {
     struct world *world = *state;
@@ -360,6 +416,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_not_http),
         cmocka_unit_test(refuses_an_address_without_end),
         cmocka_unit_test(one_connection_serves_many_requests),
+        cmocka_unit_test(speaks_tls),
         cmocka_unit_test(an_idle_connection_is_closed),
         cmocka_unit_test(more_connections_than_allowed_are_not_served),
         cmocka_unit_test(stopping_answers_who_waits),

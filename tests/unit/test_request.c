@@ -1,11 +1,6 @@
 /* Headers, query and body as clients may write them. */
 #include "api/request.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants those four first */
-#include <cmocka.h>
+#include "tests/unit/cmocka_first.h"
 
 struct fruit_query {
     uint64_t limit;

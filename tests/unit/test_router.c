@@ -1,11 +1,6 @@
 /* From a method and a path to a row. */
 #include "api/request.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants those four first */
-#include <cmocka.h>
+#include "tests/unit/cmocka_first.h"
 
 static int nothing(struct api *api, struct request *in, struct reply *out, struct problem *why)
 {
