@@ -11,7 +11,7 @@ const key = (phase) => `${phase.run ?? 1}/${phase.name}`;
 /** @returns {{element, update: (job) => void}} */
 export function chartPanel({ id, signal, search, failed }) {
     const want = {
-        phase: search.get('phase'), y: MEASURES[search.get('y')] ? search.get('y') : 'elapsed',
+        phase: search.get('phase'), run: Number(search.get('run')) || null, y: MEASURES[search.get('y')] ? search.get('y') : 'elapsed',
         x: search.get('x') === 'at' ? 'at' : 'load', log: search.get('log') === '1', range: rangeOf(search),
     };
     let job = null, phase = null, series = null, whole = null, asking = null, seen = '';
@@ -70,7 +70,7 @@ export function chartPanel({ id, signal, search, failed }) {
     function note() {
         const { from, to } = want.range ?? {};
         history.replaceState(null, '', location.pathname + query({
-            phase: want.phase ?? (want.range ? phase?.name : null), y: want.y === 'elapsed' ? null : want.y, x: want.x === 'load' ? null : want.x,
+            phase: want.phase ?? (want.range ? phase?.name : null), run: want.run > 1 ? want.run : null, y: want.y === 'elapsed' ? null : want.y, x: want.x === 'load' ? null : want.x,
             log: want.log ? 1 : null, from: from === undefined ? null : +from.toPrecision(9),
             to: to === undefined ? null : +to.toPrecision(9),
         }));
@@ -86,7 +86,7 @@ export function chartPanel({ id, signal, search, failed }) {
         const asked = { phase: key(phase), y: want.y, x: want.x, range: want.range };
         try {
             const answer = await get(`/jobs/${id}/series${query({
-                phase: phase.name, run: phase.run > 1 ? phase.run : null, y: want.y, x: want.x,
+                phase: phase.name, run: job.phases.some((p) => p.run > 1) ? phase.run : null, y: want.y, x: want.x,
                 points: chart.columns(), from: want.range?.from, to: want.range?.to,
             })}`, { signal: AbortSignal.any([signal, mine.signal]) });
             const { x, min, max, mean } = answer.points;
@@ -172,6 +172,7 @@ export function chartPanel({ id, signal, search, failed }) {
     }
 
     function drawTabs() {
+        const focused = tabs.contains(document.activeElement) ? document.activeElement.id : null;
         fill(tabs, job.phases.map((p) => {
             const on = key(p) === key(phase);
             return h('button', {
@@ -180,11 +181,14 @@ export function chartPanel({ id, signal, search, failed }) {
                 onclick: () => take(p), onkeydown: (event) => along(event, p),
             }, title(p.name), p.run > 1 ? ` ${p.run}` : '');
         }));
+        if (focused)
+            document.getElementById(focused)?.focus();
         attribute(panel, 'aria-labelledby', `tab-${key(phase)}`);
     }
 
     function take(p) {
         want.phase = p.name;
+        want.run = p.run;
         want.range = null;
         whole = null;
         phase = p;
@@ -212,7 +216,7 @@ export function chartPanel({ id, signal, search, failed }) {
             if (!job.phases.length)
                 return;
             /* Unless somebody chose, the running phase is shown, and in the end the first. */
-            const chosen = job.phases.find((p) => p.name === want.phase);
+            const chosen = job.phases.find((p) => p.name === want.phase && (!want.run || p.run === want.run));
             const running = job.phases.find((p) => p.name === job.progress?.phase);
             const before = phase && key(phase);
             phase = chosen ?? running ?? job.phases[0];
