@@ -79,6 +79,7 @@ struct phase_total {
     uint64_t lanes, batch, total;            /* planned */
     uint64_t ops, bytes, errors;             /* done */
     nsec first_start, first_done, last_done; /* since the leg began; first_done: the first lane */
+    nsec cpu; /* of the whole runner meanwhile, lanes and recorder; when finished */
     bool finished;
     struct latency latency;
     struct limit limit;

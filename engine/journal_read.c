@@ -265,6 +265,7 @@ static int read_phase_end(const json_t *json, struct journal_record *record, str
     phase->errors = count_of(json, "errors");
     phase->first_start = number_of(json, "first_start");
     phase->first_done = number_of(json, "first_done");
+    phase->cpu = number_of(json, "cpu");
     phase->last_done = number_of(json, "last_done");
     phase->finished = true;
     phase->latency = (struct latency){

@@ -330,6 +330,7 @@ int journal_phase_end(struct journal *journal, const struct phase_total *phase,
     json_object_set_new(record, "first_start", json_integer(phase->first_start));
     json_object_set_new(record, "first_done", json_integer(phase->first_done));
     json_object_set_new(record, "last_done", json_integer(phase->last_done));
+    json_object_set_new(record, "cpu", json_integer(phase->cpu));
     json_object_set_new(record, "latency", latency_json(&phase->latency, histogram));
     return journal_append(journal, record, why);
 }

@@ -48,7 +48,6 @@ struct run {
 
     size_t phases_n;
     struct phase_total phases[PHASES_MOST];
-    nsec cpu[PHASES_MOST];
 
     struct names foreign; /* found, to be listed */
     struct names spared;  /* to be left by clean-up, wherever they are found */
@@ -102,11 +101,6 @@ const struct phase_total *run_phases(const struct run *run, size_t *ret_n)
     return run->phases;
 }
 
-nsec run_phase_cpu(const struct run *run, size_t i)
-{
-    return run->cpu[i];
-}
-
 /* --- signals and time --- */
 
 /* Takes what signals there are; whether there was one. */
@@ -148,6 +142,7 @@ struct work {
     struct phase_total *total;
     struct recorder *recorder;
     nsec deadline; /* monotonic; 0: none */
+    nsec cpu;      /* of the process, when the phase began */
 };
 
 /* Memory that costs nothing until it is touched. */
@@ -396,6 +391,7 @@ static int conclude(struct work *work, struct problem *why)
         return problem_memory(why);
     if (recorder_drain(work->recorder, DRAIN_ALL, why) || settle(work, all, why))
         return -1;
+    work->total->cpu = process_cpu() - work->cpu;
     note_limit(work);
     if (work->total->limit.reached && journal_limit(journal, work->total, why))
         return -1;
@@ -416,11 +412,11 @@ static int verdict(struct work *work, struct problem *why)
     return 0;
 }
 
-static int work_through(struct work *work, nsec *ret_cpu, struct problem *why)
+static int work_through(struct work *work, struct problem *why)
 {
     if (work->phase->duration)
         work->deadline = clock_monotonic() + work->phase->duration;
-    nsec cpu = process_cpu();
+    work->cpu = process_cpu();
     if (start_lanes(work, why))
         return -1;
     int recorded = record(work, why);
@@ -428,7 +424,6 @@ static int work_through(struct work *work, nsec *ret_cpu, struct problem *why)
         pthread_join(work->lanes[i].thread, NULL);
     if (recorded || conclude(work, why))
         return -1;
-    *ret_cpu = process_cpu() - cpu;
     if (work->run->with.progress)
         work->run->with.progress(work->run->with.progress_arg, work->total);
     return verdict(work, why);
@@ -457,10 +452,8 @@ int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, str
                          .slots_each = slots_for(phase->lanes),
                          .total = total,
                          .crew = { .wake = -1 } };
-    nsec cpu = 0;
     run->phases_n++;
-    int result = work_init(&work, why) ? -1 : work_through(&work, &cpu, why);
-    run->cpu[run->phases_n - 1] = cpu;
+    int result = work_init(&work, why) ? -1 : work_through(&work, why);
     work_done(&work);
     if (journal_sync(run->with.journal, why))
         return -1;

@@ -79,7 +79,5 @@ must_check int run_clean(struct run *run, const struct workload *workload, const
                          enum cleanup_state *ret, struct problem *why);
 /* Phases so far, in order; valid until the next phase. */
 const struct phase_total *run_phases(const struct run *run, size_t *ret_n);
-/* CPU of the whole process while phase i went on: lanes and recorder. */
-nsec run_phase_cpu(const struct run *run, size_t i);
 uint64_t run_removed_count(const struct run *run);
 const char *const *run_foreign_names(const struct run *run, size_t *ret_n);

@@ -216,8 +216,7 @@ static char *borrowed(const char *text)
     return text_of.out;
 }
 
-static struct phase_view phase_view(const struct phase_total *phase, nsec cpu,
-                                    struct limit_view *limit)
+static struct phase_view phase_view(const struct phase_total *phase, struct limit_view *limit)
 {
     *limit = (struct limit_view){ phase->limit.reason, phase->limit.at, phase->limit.error,
                                   borrowed(phase->limit.detail) };
@@ -232,7 +231,7 @@ static struct phase_view phase_view(const struct phase_total *phase, nsec cpu,
         .errors = phase->errors,
         .seconds = phase_seconds(phase),
         .rate = rate_of(phase),
-        .cpu_ns_per_op = phase->ops ? (double)cpu / (double)phase->ops : 0,
+        .cpu_ns_per_op = phase->ops ? (double)phase->cpu / (double)phase->ops : 0,
         .min = phase->latency.min,
         .p50 = phase->latency.p50,
         .p90 = phase->latency.p90,
@@ -263,7 +262,7 @@ int report_json(const struct plan *plan, const struct outcome *outcome, struct p
     if (!views || !limits || !names)
         return problem_memory(why);
     for (size_t i = 0; i < n; i++)
-        views[i] = phase_view(&phases[i], run_phase_cpu(outcome->run, i), &limits[i]);
+        views[i] = phase_view(&phases[i], &limits[i]);
     for (size_t i = 0; i < foreign_n; i++)
         names[i] = borrowed(foreign[i]);
     struct problem_view problem = {
