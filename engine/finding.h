@@ -48,6 +48,14 @@ struct series_kept *series_kept_free(struct series_kept *series);
 must_check int series_kept_add(struct series_kept *series, const struct sample *samples, size_t n,
                                struct problem *why);
 
+/* The phase's totals, once they are known. */
+void series_kept_total(struct series_kept *series, const struct phase_total *phase);
+const struct phase_total *series_kept_phase(const struct series_kept *series);
+/* Batches of wall time, one for each sample of a single lane: load and seconds have room for
+ * series_kept_n() each. Returns how many. */
+size_t series_kept_n(const struct series_kept *series);
+size_t series_kept_batches(const struct series_kept *series, double *load, double *seconds);
+
 /* All that can be said of a phase, added to *findings. The same series gives the same findings. */
 must_check int findings_of_phase(const struct series_kept *series, struct findings *findings,
                                  struct problem *why);

@@ -77,6 +77,21 @@ int series_kept_add(struct series_kept *s, const struct sample *samples, size_t 
     return 0;
 }
 
+void series_kept_total(struct series_kept *s, const struct phase_total *phase)
+{
+    s->phase = *phase;
+}
+
+const struct phase_total *series_kept_phase(const struct series_kept *s)
+{
+    return &s->phase;
+}
+
+size_t series_kept_n(const struct series_kept *s)
+{
+    return s->n;
+}
+
 /* --- disturbed batches --- */
 
 static int by_size(const void *a, const void *b)
@@ -153,6 +168,11 @@ static size_t stretch(const struct series_kept *s, const double *lost, double *l
         last = s->at[i];
     }
     return n;
+}
+
+size_t series_kept_batches(const struct series_kept *s, double *load, double *seconds)
+{
+    return stretch(s, NULL, load, seconds);
 }
 
 /* --- findings --- */
@@ -334,7 +354,7 @@ int findings_of_phase(const struct series_kept *s, struct findings *findings, st
         return problem_memory(why);
     double *lost = room, *load = room + s->n, *seconds = room + 2 * s->n;
     size_t disturbed = s->n ? find_disturbed(s, lost) : 0;
-    struct batches batches = { .n = stretch(s, NULL, load, seconds), 0, load, seconds };
+    struct batches batches = { series_kept_batches(s, load, seconds), 0, load, seconds };
     struct totals totals = totals_of(&batches); /* of what was, whoever was to blame */
     struct phase_findings found;
     stretch(s, lost, load, seconds);

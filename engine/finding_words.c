@@ -28,11 +28,11 @@ static const char *doing(const struct phase_total *phase)
     return NULL;
 }
 
-/* "Creating" at the beginning of a sentence, or "Phase x:". */
+/* "Creating" at the beginning of a sentence, or "In phase x, doing". */
 static char *opening(const struct phase_total *phase, char text[WORDS])
 {
     const char *verb = doing(phase);
-    snprintf(text, WORDS, verb ? "%s" : "In phase %s,", verb ? verb : phase->name);
+    snprintf(text, WORDS, verb ? "%s" : "In phase %s, doing", verb ? verb : phase->name);
     text[0] = (char)toupper((unsigned char)text[0]);
     return text;
 }

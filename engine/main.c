@@ -1,5 +1,6 @@
 /* plimsoll-runner: measures one job, in a process of its own. */
 #include "engine/base/log.h"
+#include "engine/cli/analyse.h"
 #include "engine/cli/by_hand.h"
 #include "engine/cli/job.h"
 #include "engine/cli/report.h"
@@ -26,6 +27,14 @@ static const char help[] =
     "      Runs a job of the service; the journal is written beside the spec.\n"
     "  plimsoll-runner clean SPEC.json --settings FILE\n"
     "      Removes what such a job left behind; may be repeated.\n"
+    "  plimsoll-runner analyse [--json] [--batch N] [--start N] FILE\n"
+    "      What a journal, or CSV with the columns load (or n) and seconds, means; without a "
+    "load,\n"
+    "      --batch says how many a batch has.\n"
+    "  plimsoll-runner compare [--json] [--batch N] [--start N] A B\n"
+    "      Whether B costs more than A, phase by phase, at equal load.\n"
+    "  plimsoll-runner history [--json] FILE\n"
+    "      Where one figure changed for good: a value a line, oldest first.\n"
     "  plimsoll-runner workloads [--json]\n"
     "      The kinds and their parameters.\n"
     "  plimsoll-runner --version | --help\n"
@@ -108,8 +117,15 @@ static const struct command {
     const char *name;
     enum runner_exit (*act)(char **argv); /* the arguments after it */
 } commands[] = {
-    { "run", run },           { "clean", clean },      { "workloads", workloads },
-    { "--version", version }, { "--help", show_help }, { "-h", show_help },
+    { "run", run },
+    { "clean", clean },
+    { "analyse", analyse_file },
+    { "compare", compare_files },
+    { "history", history_file },
+    { "workloads", workloads },
+    { "--version", version },
+    { "--help", show_help },
+    { "-h", show_help },
 };
 
 int main(int argc, char **argv)
