@@ -36,6 +36,10 @@ must_check int server_start(struct app *app, const struct server_settings *setti
                             struct server **ret, struct problem *why);
 /* A job changed: wakes those who wait for it. Any thread. */
 void server_wake(struct server *server, job_id job);
+/* Reads certificate and key again (SIGHUP), for connections from now on. 1: they have changed; 0: they
+ * have not; on failure those in use stay. One thread at a time. */
+must_check int server_reload(struct server *server, const struct server_settings *settings,
+                             struct problem *why);
 /* Forget cached principals (SIGHUP). */
 void server_forget(struct server *server);
 /* Stops listening, lets answers finish until the deadline, then closes. Returns NULL. */

@@ -16,6 +16,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <sys/stat.h>
@@ -31,13 +32,23 @@ enum {
 /* The library's own timeout is for silence only: it is content with a byte now and then. */
 static const nsec body_patience = 60 * NSEC_PER_SEC;
 
+/* A listener's daemon. After a change of certificates a new one takes its socket over, and this one
+ * serves the connections that it has. */
+struct front {
+    struct server *server;
+    struct MHD_Daemon *daemon;
+    int socket;   /* its own copy of the listener's */
+    bool retired; /* the server's lock: holds nothing any more */
+};
+
 struct server {
     struct api api;
     uint64_t body_bytes;
     unsigned held_most;
     size_t listeners_n;
     struct listener listener[LISTENERS_MOST];
-    struct MHD_Daemon *daemon[LISTENERS_MOST];
+    struct front *front[LISTENERS_MOST], *retired[LISTENERS_MOST];
+    char *certificate, *key; /* PEM, in use */
     bool tls;
     pthread_t timer;
     bool timer_runs;
@@ -56,6 +67,7 @@ struct server {
 struct call {
     struct request in;
     struct server *server;
+    struct front *front;
     struct MHD_Connection *connection;
     bool begun;
     uint64_t received;
@@ -86,7 +98,8 @@ static void client_of(void *wire, char *text, size_t size)
 /* Where a request is first heard of, with its target as sent; what it returns is the call. */
 static void *call_new(void *arg, const char *target, struct MHD_Connection *connection)
 {
-    struct server *server = arg;
+    struct front *front = arg;
+    struct server *server = front->server;
     struct call *call = calloc(1, sizeof *call);
     char *copy = strdup(target);
     if (!call || !copy) {
@@ -95,6 +108,7 @@ static void *call_new(void *arg, const char *target, struct MHD_Connection *conn
         return NULL;
     }
     call->server = server;
+    call->front = front;
     call->connection = connection;
     call->in = (struct request){ .target = copy,
                                  .header = header_of,
@@ -277,7 +291,8 @@ static bool call_hold(struct call *call, uint64_t wakes)
 {
     struct server *server = call->server;
     scoped_lock(&server->lock);
-    if (atomic_load(&server->stopping) || server->held_n >= server->held_most)
+    if (atomic_load(&server->stopping) || call->front->retired ||
+        server->held_n >= server->held_most)
         call->in.hold_over = true;
     if (call->in.hold_over || atomic_load(&server->wakes) != wakes)
         return false;
@@ -432,16 +447,20 @@ static int read_pem(const char *path, char **ret, struct problem *why)
     return 0;
 }
 
-static int start_daemon(struct server *server, size_t i, const struct server_settings *settings,
-                        const char *certificate, const char *key, struct problem *why)
+static int front_open(struct server *server, size_t i, const struct server_settings *settings,
+                      const char *certificate, const char *key, struct front **ret,
+                      struct problem *why)
 {
     bool tls = certificate && !server->listener[i].path[0];
-    server->tls = certificate != NULL; /* the same each time; read once requests come */
+    /* A copy, which the library closes when the daemon does not start, and we when it has stopped. */
+    int socket = fcntl(server->listener[i].fd, F_DUPFD_CLOEXEC, 3);
+    if (socket < 0)
+        return problem_errno(why, errno, "cannot copy the socket of a listener");
     unsigned threads = settings->threads ? (unsigned)settings->threads : 4;
     unsigned connections = settings->connections ? (unsigned)settings->connections : 512;
     nsec idle = settings->idle ? settings->idle : 30 * NSEC_PER_SEC;
     struct MHD_OptionItem options[] = {
-        { MHD_OPTION_LISTEN_SOCKET, server->listener[i].fd, NULL },
+        { MHD_OPTION_LISTEN_SOCKET, socket, NULL },
         { MHD_OPTION_THREAD_POOL_SIZE, threads > 1 ? threads : 0, NULL },
         { MHD_OPTION_CONNECTION_LIMIT, connections < threads ? threads : connections, NULL },
         { MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)(idle / NSEC_PER_SEC), NULL },
@@ -452,19 +471,36 @@ static int start_daemon(struct server *server, size_t i, const struct server_set
     };
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
                      (tls ? MHD_USE_TLS : 0);
-    server->daemon[i] = MHD_start_daemon(
-        flags, 0, NULL, NULL, ask, server, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
-        MHD_OPTION_URI_LOG_CALLBACK, call_new, server, MHD_OPTION_NOTIFY_COMPLETED, call_free,
-        server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY, options,
-        MHD_OPTION_END);
-    if (!server->daemon[i])
+    scoped_free struct front *front = calloc(1, sizeof *front);
+    if (!front)
+        return problem_memory(why);
+    front->server = server;
+    front->socket = socket;
+    front->daemon = MHD_start_daemon(flags, 0, NULL, NULL, ask, server, MHD_OPTION_EXTERNAL_LOGGER,
+                                     log_library, NULL, MHD_OPTION_URI_LOG_CALLBACK, call_new,
+                                     front, MHD_OPTION_NOTIFY_COMPLETED, call_free, server,
+                                     MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+                                     MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    if (!front->daemon)
         return problem_set(why, PROBLEM_INTERNAL, "the HTTP server does not start%s",
                            tls ? "; is the certificate right?" : "");
+    *ret = steal(&front);
     return 0;
 }
 
-static int start_daemons(struct server *server, const struct server_settings *settings,
-                         struct problem *why)
+static struct front *front_close(struct front *front)
+{
+    if (!front)
+        return NULL;
+    MHD_quiesce_daemon(front->daemon); /* so that it leaves the socket alone */
+    MHD_stop_daemon(front->daemon);
+    close(front->socket);
+    free(front);
+    return NULL;
+}
+
+static int read_certificate(const struct server_settings *settings, char **ret_certificate,
+                            char **ret_key, struct problem *why)
 {
     scoped_free char *certificate = NULL, *key = NULL;
     if (!settings->certificate != !settings->key)
@@ -472,17 +508,76 @@ static int start_daemons(struct server *server, const struct server_settings *se
     if (settings->certificate &&
         (read_pem(settings->certificate, &certificate, why) || read_pem(settings->key, &key, why)))
         return -1;
+    *ret_certificate = steal(&certificate);
+    *ret_key = steal(&key);
+    return 0;
+}
+
+static int start_fronts(struct server *server, const struct server_settings *settings,
+                        struct problem *why)
+{
+    if (read_certificate(settings, &server->certificate, &server->key, why))
+        return -1;
     if (settings->listen.n == 0 || settings->listen.n > LISTENERS_MOST)
         return problem_set(why, PROBLEM_BAD_FIELD, "listen takes 1 to %d addresses",
                            LISTENERS_MOST);
+    server->tls = server->certificate != NULL; /* before the first request */
     for (size_t i = 0; i < settings->listen.n; i++) {
         if (listener_open(settings->listen.at[i], &server->listener[i], why))
             return -1;
         server->listeners_n++;
-        if (start_daemon(server, i, settings, certificate, key, why))
+        if (front_open(server, i, settings, server->certificate, server->key, &server->front[i],
+                       why))
             return -1;
     }
     return 0;
+}
+
+/* Takes no new connections and holds none of those it has; what they ask is answered. */
+static void retire(struct server *server, size_t i, struct front *heir)
+{
+    struct front *front = server->front[i];
+    server->front[i] = heir;
+    server->retired[i] = front;
+    MHD_quiesce_daemon(front->daemon);
+    scoped_lock(&server->lock);
+    front->retired = true;
+    for (struct call *call = server->held, *after; call; call = after) {
+        after = call->next;
+        if (call->front == front)
+            release(server, call);
+    }
+}
+
+int server_reload(struct server *server, const struct server_settings *settings,
+                  struct problem *why)
+{
+    scoped_free char *certificate = NULL, *key = NULL;
+    if (!server->tls)
+        return 0;
+    if (read_certificate(settings, &certificate, &key, why))
+        return -1;
+    if (strcmp(certificate, server->certificate) == 0 && strcmp(key, server->key) == 0)
+        return 0;
+    /* All new ones first: a certificate that does not fit its key changes nothing. */
+    struct front *heir[LISTENERS_MOST] = { 0 };
+    for (size_t i = 0; i < server->listeners_n; i++)
+        if (!server->listener[i].path[0] &&
+            front_open(server, i, settings, certificate, key, &heir[i], why)) {
+            while (i-- > 0)
+                front_close(heir[i]);
+            return -1;
+        }
+    for (size_t i = 0; i < server->listeners_n; i++)
+        if (heir[i]) {
+            front_close(server->retired[i]); /* since the last change its idle time is long over */
+            retire(server, i, heir[i]);
+        }
+    free(server->certificate);
+    free(server->key);
+    server->certificate = steal(&certificate);
+    server->key = steal(&key);
+    return 1;
 }
 
 static int start_timer(struct server *server, struct problem *why)
@@ -517,7 +612,7 @@ int server_start(struct app *app, const struct server_settings *settings, struct
     if (!server)
         return problem_memory(why);
     if (api_init(&server->api, app, wire_free, why) || start_timer(server, why) ||
-        start_daemons(server, settings, why)) {
+        start_fronts(server, settings, why)) {
         server_stop(server, 0);
         return -1;
     }
@@ -529,8 +624,8 @@ int server_start(struct app *app, const struct server_settings *settings, struct
 static void wind_down(struct server *server, nsec deadline)
 {
     for (size_t i = 0; i < server->listeners_n; i++)
-        if (server->daemon[i])
-            MHD_quiesce_daemon(server->daemon[i]);
+        if (server->front[i])
+            MHD_quiesce_daemon(server->front[i]->daemon);
     struct timespec until = { deadline / NSEC_PER_SEC, deadline % NSEC_PER_SEC };
     scoped_lock(&server->lock);
     atomic_store(&server->stopping, true);
@@ -551,11 +646,13 @@ struct server *server_stop(struct server *server, nsec deadline_in)
     if (server->timer_runs)
         pthread_join(server->timer, NULL);
     for (size_t i = 0; i < server->listeners_n; i++) {
-        if (server->daemon[i])
-            MHD_stop_daemon(server->daemon[i]);
+        server->front[i] = front_close(server->front[i]);
+        server->retired[i] = front_close(server->retired[i]);
         listener_close(&server->listener[i]);
     }
     api_done(&server->api);
+    free(server->certificate);
+    free(server->key);
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);
     free(server);

@@ -38,6 +38,7 @@ struct service {
     struct ingester *ingester;
     struct dispatcher *dispatcher;
     struct app app;
+    struct server_settings http;
     struct server *server;
     struct outage outage; /* the dispatcher's thread's */
 
@@ -201,14 +202,14 @@ static int open_server(struct service *service, struct problem *why)
                                  .target_facts = api_target_facts,
                                  .nudge = api_nudge,
                                  .ready = api_ready };
-    const struct server_settings http = { .listen = settings->listen,
-                                          .certificate = settings->certificate,
-                                          .key = settings->key,
-                                          .body_bytes = BODY_BYTES,
-                                          .connections = HTTP_CONNECTIONS,
-                                          .idle = HTTP_IDLE,
-                                          .threads = HTTP_THREADS };
-    if (server_start(&service->app, &http, &service->server, why) < 0)
+    service->http = (struct server_settings){ .listen = settings->listen,
+                                              .certificate = settings->certificate,
+                                              .key = settings->key,
+                                              .body_bytes = BODY_BYTES,
+                                              .connections = HTTP_CONNECTIONS,
+                                              .idle = HTTP_IDLE,
+                                              .threads = HTTP_THREADS };
+    if (server_start(&service->app, &service->http, &service->server, why) < 0)
         return -1;
     scoped_lock(&service->lock);
     service->awake = service->server;
@@ -301,6 +302,12 @@ void service_reload(struct service *service)
         log_problem(LOG_ERROR, "the settings stay as they were", &why);
     else
         log_line(LOG_NOTICE, "settings read again");
+    why = (struct problem){ 0 };
+    int changed = server_reload(service->server, &service->http, &why);
+    if (changed < 0)
+        log_problem(LOG_ERROR, "the certificate stays as it was", &why);
+    else if (changed)
+        log_line(LOG_NOTICE, "the certificate has changed");
     (void)sd_notify(0, "READY=1");
 }
 
