@@ -369,9 +369,27 @@ static void a_failed_answer_adds_no_job(void **state)
 
 /* ---- what the database itself refuses ---- */
 
+/* A chunk of two samples in a phase of job 1; one of its columns is to be replaced by a wrong one. */
+#define CHUNK                                                                                 \
+    "INSERT INTO chunk SELECT (jsonb_populate_record(NULL::chunk, (SELECT jsonb_object_agg("  \
+    "attname, CASE WHEN format_type(atttypid, NULL) LIKE '%[]' THEN to_jsonb(ARRAY[1, 2]) "   \
+    "WHEN attname IN ('count', 'run', 'leg') THEN to_jsonb(CASE attname WHEN 'count' THEN 2 " \
+    "ELSE 1 END) WHEN attname = 'phase' THEN to_jsonb('create'::text) "                       \
+    "WHEN attname = 'small' THEN to_jsonb(false) ELSE to_jsonb(1) END) FROM pg_attribute "    \
+    "WHERE attrelid = 'chunk'::regclass AND attnum > 0) || "
+
 static void the_database_refuses_what_cannot_be(void **state)
 {
     (void)state;
+    sql("INSERT INTO job (id, workload, target, host, nonce) OVERRIDING SYSTEM VALUE "
+        "VALUES (900001, 'w', 'holds', 'h', 'n')");
+    sql("INSERT INTO phase SELECT (jsonb_populate_record(NULL::phase, (SELECT jsonb_object_agg("
+        "attname, CASE WHEN attname = 'job' THEN to_jsonb(900001) WHEN attname IN ('name', 'unit') "
+        "THEN to_jsonb('create'::text) WHEN attname LIKE 'limit%%' OR attname = 'histogram' THEN "
+        "NULL WHEN attname = 'finished' THEN to_jsonb(false) ELSE to_jsonb(1) END) FROM "
+        "pg_attribute "
+        "WHERE attrelid = 'phase'::regclass AND attnum > 0))).*");
+    sql("%s%s", CHUNK, "'{\"job\": 900001}')).*");
     const char *const statements[] = {
         "INSERT INTO job (workload, target, host, nonce) VALUES ('', 't', 'h', 'n')",
         "INSERT INTO job (workload, target, host, nonce, state) VALUES ('w', 't', 'h', 'n', "
@@ -384,6 +402,11 @@ static void the_database_refuses_what_cannot_be(void **state)
         "INSERT INTO token (name, role, hash) VALUES ('n', 'king', decode(repeat('00', 32), "
         "'hex'))",
         "INSERT INTO token (name, role, hash) VALUES ('n', 'admin', 'short')",
+        CHUNK "'{\"job\": 900001}')).*",
+        CHUNK "'{\"job\": 900001, \"seq\": 2, \"seq_last\": 2, \"p99\": [1]}')).*",
+        CHUNK "'{\"job\": 900001, \"seq\": 2, \"seq_last\": 2, \"count\": 513}')).*",
+        CHUNK "'{\"job\": 900001, \"seq\": 2, \"seq_last\": 1}')).*",
+        CHUNK "'{\"job\": 900001, \"seq\": 2, \"seq_last\": 2, \"phase\": \"list\"}')).*",
         "INSERT INTO session (token, hash, expires_at) VALUES (-1, decode(repeat('00', 32), "
         "'hex'), now())",
     };
