@@ -47,13 +47,13 @@ export function seriesChart(on, signal) {
         const log = view.log;
         return {
             width: holder.clientWidth, height: holder.clientWidth < 520 ? NARROW : HEIGHT,
-            padding: [10, 26, 0, 0], legend: { show: false },
+            padding: [10, 34, 0, 0], legend: { show: false },
             scales: {
                 x: { time: false, range: (u, least, most) => rangeOf(least, most) },
                 y: log ? { distr: 3 } : { range: (u, least, most) => [0, most > 0 ? most * 1.06 : 1] },
             },
             axes: [xAxis(() => view.xUnit), yAxis(() => view.yUnit)],
-            series: [{}, { width: 0, points: { show: false } }, { width: 0, points: { show: false } },
+            series: [{}, { width: 0, points: { show: false } }, { stroke: colour('rim'), width: 1, points: { show: false } },
                 { stroke: colour('line'), width: 1.5, points: { size: 4, fill: colour('line') } }],
             bands: [{ series: [2, 1], fill: colour('band') }],
             cursor: {
@@ -170,7 +170,7 @@ export function seriesChart(on, signal) {
             draw();
         },
         /** As many as there are pixels to show them in, and no more. */
-        columns: () => Math.round(Math.max(200, Math.min(2000, (holder.clientWidth || 800) - 88))),
+        columns: () => Math.round(Math.max(200, Math.min(2000, (holder.clientWidth || 800) - 108))),
     };
 }
 
