@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assertSound, close, codeAddress, launch, open } from './browser.mjs';
-import { startDaemon } from './daemon.mjs';
+import { repository, startDaemon } from './daemon.mjs';
 import { until } from './wait.mjs';
 
 /* A port that stays the same when the daemon is started again. */
@@ -46,7 +46,7 @@ test('the dashboard', { timeout: 600_000 }, async (t) => {
             await visit.page.getByRole('heading', { name: 'Jobs' }).waitFor();
             await look(visit.page, visit);
         } catch (error) {
-            await visit.page.screenshot({ path: join(tmpdir(), `plimsoll-browser-${name.replace(/\W+/g, '-').slice(0, 40)}.png`), fullPage: true }).catch(() => {});
+            await visit.page.screenshot({ path: join(repository, 'build/tests', `browser-${name.replace(/\W+/g, '-').slice(0, 40)}.png`), fullPage: true }).catch(() => {});
             await visit.context.close();
             for (const { id } of (await client.get('/api/v1/jobs?state=queued,running')).json.items) await client.post(`/api/v1/jobs/${id}/cancel`);
             throw error;
