@@ -142,7 +142,6 @@ struct work {
     struct phase_total *total;
     struct recorder *recorder;
     nsec deadline; /* monotonic; 0: none */
-    nsec cpu;      /* of the process, when the phase began */
 };
 
 /* Memory that costs nothing until it is touched. */
@@ -242,18 +241,22 @@ static int work_init(struct work *work, struct problem *why)
                         &work->recorder, why);
 }
 
-static void open_gate(struct crew *crew, unsigned lanes, enum gate gate)
+/* Gives what CPU the process has used, at the moment when all lanes are ready. */
+static nsec open_gate(struct crew *crew, unsigned lanes, enum gate gate)
 {
     pthread_mutex_lock(&crew->lock);
     while (crew->ready < lanes)
         pthread_cond_wait(&crew->ready_or_open, &crew->lock);
+    nsec cpu = process_cpu();
     crew->gate = gate;
     pthread_cond_broadcast(&crew->ready_or_open);
     pthread_mutex_unlock(&crew->lock);
+    return cpu;
 }
 
-/* Starts the threads and lets them go together; if one cannot start, none goes. */
-static int start_lanes(struct work *work, struct problem *why)
+/* Starts the threads and lets them go together; if one cannot start, none goes. *ret_cpu is what the
+ * process had used when they went. */
+static int start_lanes(struct work *work, nsec *ret_cpu, struct problem *why)
 {
     pthread_attr_t attributes;
     int error = 0;
@@ -266,7 +269,7 @@ static int start_lanes(struct work *work, struct problem *why)
         started += !error;
     }
     pthread_attr_destroy(&attributes);
-    open_gate(&work->crew, started, error ? GATE_ABANDONED : GATE_OPEN);
+    *ret_cpu = open_gate(&work->crew, started, error ? GATE_ABANDONED : GATE_OPEN);
     if (!error)
         return 0;
     for (unsigned i = 0; i < started; i++)
@@ -333,7 +336,7 @@ static int record(struct work *work, struct problem *why)
     return result;
 }
 
-/* Joins the lanes and adds up what each counted; the samples must say the same. */
+/* Adds up what each lane counted; the samples must say the same. */
 static int settle(struct work *work, struct histogram *all, struct problem *why)
 {
     struct phase_total *total = work->total, sum = { .first_start = -1 };
@@ -389,9 +392,8 @@ static int conclude(struct work *work, struct problem *why)
     scoped_free struct histogram *all = calloc(1, sizeof *all);
     if (!all)
         return problem_memory(why);
-    if (recorder_drain(work->recorder, DRAIN_ALL, why) || settle(work, all, why))
+    if (settle(work, all, why))
         return -1;
-    work->total->cpu = process_cpu() - work->cpu;
     note_limit(work);
     if (work->total->limit.reached && journal_limit(journal, work->total, why))
         return -1;
@@ -414,15 +416,18 @@ static int verdict(struct work *work, struct problem *why)
 
 static int work_through(struct work *work, struct problem *why)
 {
+    nsec cpu;
+    if (start_lanes(work, &cpu, why))
+        return -1;
     if (work->phase->duration)
         work->deadline = clock_monotonic() + work->phase->duration;
-    work->cpu = process_cpu();
-    if (start_lanes(work, why))
-        return -1;
     int recorded = record(work, why);
     for (unsigned i = 0; i < work->lanes_n; i++)
         pthread_join(work->lanes[i].thread, NULL);
-    if (recorded || conclude(work, why))
+    if (recorded || recorder_drain(work->recorder, DRAIN_ALL, why))
+        return -1;
+    work->total->cpu = process_cpu() - cpu;
+    if (conclude(work, why))
         return -1;
     if (work->run->with.progress)
         work->run->with.progress(work->run->with.progress_arg, work->total);

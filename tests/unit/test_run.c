@@ -9,8 +9,9 @@
 struct task {
     uint64_t fail_at; /* the operation that fails; with this errno */
     int error;
-    nsec each;       /* how long an operation takes, by the clock */
-    bool own_signal; /* sends this process SIGTERM once lane 0 has done 1000 operations */
+    nsec each;               /* how long an operation takes, by the clock */
+    bool own_signal;         /* sends this process SIGTERM once lane 0 has done 1000 operations */
+    pthread_barrier_t *meet; /* where lanes wait for each other in their first operation */
     _Atomic uint64_t *done;
 };
 
@@ -28,9 +29,11 @@ static int work(struct lane *lane, const void *arg, struct problem *why)
         for (uint64_t i = first; i < first + n; i++) {
             if (task->error && i == task->fail_at)
                 return lane_refused(lane, task->error, ATTEMPT_NAME, i, "create", "f", why);
+            if (mine++ == 0 && task->meet)
+                pthread_barrier_wait(task->meet);
             spend(task->each);
             atomic_fetch_add(task->done, 1);
-            if (task->own_signal && lane_index(lane) == 0 && ++mine == 1000)
+            if (task->own_signal && lane_index(lane) == 0 && mine == 1000)
                 kill(getpid(), SIGTERM);
             if (!lane_note(lane, 3))
                 return 0;
@@ -59,12 +62,15 @@ static int run_task(struct place *place, struct task *task, struct phase phase, 
 static void two_lanes_hold_the_sums_and_the_rate(void **state)
 {
     struct place *place = *state;
-    struct task task = { .each = 2000 };
+    pthread_barrier_t meet; /* so that both work, however busy the machine is */
+    pthread_barrier_init(&meet, NULL, 2);
+    struct task task = { .each = 2000, .meet = &meet };
     bool limited = true;
     nsec started = clock_monotonic();
     must(run_task(place, &task, (struct phase){ .lanes = 2, .total = 50050, .batch = 100 }, -1,
                   &limited, &unmet));
     nsec took = clock_monotonic() - started;
+    pthread_barrier_destroy(&meet);
     scoped_series struct series series;
     series_read(place, "create", &series);
     series_holds(&series);
@@ -142,14 +148,17 @@ static void a_phase_that_takes_too_long_ends_at_its_deadline(void **state)
     assert_true(series.limit.at == series.total.ops);
     /* within one operation, however long the batch: here a whole one takes 10 s */
     assert_true(series.total.ops > 0 && series.total.ops < 1000000);
-    assert_int_equal(series.n, 2);
-    assert_true(series.total.last_done - series.total.first_start >= 190 * NSEC_PER_MSEC);
+    assert_true(series.n == 1 ||
+                series.n == 2); /* a batch that ended early of each lane that ran */
+    assert_true(series.total.last_done >= 200 * NSEC_PER_MSEC);
 }
 
 static void a_signal_cancels_within_the_operation_and_keeps_what_was_done(void **state)
 {
     struct place *place = *state;
-    struct task task = { .own_signal = true, .each = 1000 };
+    pthread_barrier_t meet;
+    pthread_barrier_init(&meet, NULL, 2);
+    struct task task = { .own_signal = true, .each = 1000, .meet = &meet };
     struct problem why = { 0 };
     sigset_t set;
     bool limited;
@@ -166,6 +175,7 @@ static void a_signal_cancels_within_the_operation_and_keeps_what_was_done(void *
     series_read(place, "create", &series);
     series_holds(&series);
     assert_true(series.total.ops >= 1000 && series.n == 2);
+    pthread_barrier_destroy(&meet);
 
     memset(&why, 0, sizeof why); /* and no later phase starts */
     assert_int_equal(run_phase(place->run, &phase, &limited, &why), -1);
