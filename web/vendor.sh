@@ -14,7 +14,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$here/package.json" "$here/package-lock.json" "$here/.npmrc" "$work"
-(cd "$work" && npm ci --ignore-scripts --silent)
+(cd "$work" && npm ci --ignore-scripts --loglevel=error >/dev/null)
 mkdir "$work/vendor"
 cp "$work"/node_modules/uplot/{dist/uPlot.esm.js,dist/uPlot.min.css,LICENSE} "$work/vendor"
 if ! right "$work/vendor"; then
