@@ -108,6 +108,7 @@ test('the dashboard', { timeout: 600_000 }, async (t) => {
         const job = await client.settled(first);
         assert.deepEqual(job.phases.map((phase) => phase.ops), [20000, 20000, 20000, 20000]);
         assert.deepEqual([job.note, job.labels, job.params.files], ['from the form', { kernel: '6.1', site: 'north' }, 20000]);
+        await page.getByText(/^Creating 20,000 files ran at [0-9,.]+ per second; 100 of them take /).waitFor();
         await page.goto(`${url}/jobs/${first}?phase=create`);
         await page.getByText('200 batches, each of them drawn.').waitFor();
         const answer = await visit.answers.at(-1).json();

@@ -8,6 +8,7 @@ import { fieldsOf, hint, numberOrText, pairs, pointerOwner, valueOf } from '../.
 import { backoff } from '../../web/poll.js';
 import { gaps, positive, rangeOf, zoomed } from '../../web/range.js';
 import { cleanupWords, limitWords } from '../../web/words.js';
+import { byPhase, marksOf } from '../../web/views/findings.js';
 
 /* Narrow and ordinary no-break spaces are told apart by the eye only: in tables both are written "_". */
 const plain = (text) => text.replace(/[\u202f\u00a0]/g, '_').replace('\u2212', '-');
@@ -161,4 +162,26 @@ test('makes no markup from data and asks no other host', () => {
         assert.doesNotMatch(text, /<style|style="|<script(?![^>]*src=)/, name);
         assert.ok(text.split('\n').length <= 330, `${name} is too long to read`);
     }
+});
+
+const found = [
+    { kind: 'rate', run: 1, phase: 'create', sentence: 'a', data: {} },
+    { kind: 'knee', run: 1, phase: 'create', sentence: 'b', data: { at: 120000 } },
+    { kind: 'zones', run: 1, phase: 'create', sentence: 'c', data: { zones: [{ to: 1000 }, { to: 2000 }, { to: 3000 }] } },
+    { kind: 'fit', run: 1, phase: 'create', sentence: 'd', data: {} },
+    { kind: 'limit', run: 1, phase: 'create', sentence: 'e', data: {} },
+    { kind: 'rate', run: 1, phase: 'stat', sentence: 'f', data: {} },
+    { kind: 'rate', run: 2, phase: 'create', sentence: 'g', data: {} },
+];
+
+test('gathers findings by phase and run, without those that stand elsewhere', () => {
+    assert.deepEqual(byPhase(found).map(({ phase, run, findings }) => [phase, run, findings.map((f) => f.sentence).join('')]),
+        [['create', 1, 'abc'], ['stat', 1, 'f'], ['create', 2, 'g']]);
+    assert.deepEqual(byPhase([]), []);
+});
+
+test('marks the knee and the borders between zones in the chart of their phase and run', () => {
+    assert.deepEqual(marksOf(found, { name: 'create', run: 1 }).map((m) => [m.at, m.label]),
+        [[120000, 'knee'], [1000, 'zone'], [2000, 'zone']]);
+    assert.deepEqual(marksOf(found, { name: 'create', run: 2 }), []);
 });

@@ -5,6 +5,7 @@ import { seriesChart } from '../chart.js';
 import { count, number, quantity, sentence, title } from '../format.js';
 import { gaps, rangeOf, zoomed } from '../range.js';
 import { MEASURES, isFinal } from '../words.js';
+import { marksOf } from './findings.js';
 
 const key = (phase) => `${phase.run ?? 1}/${phase.name}`;
 
@@ -122,7 +123,8 @@ export function chartPanel({ id, signal, search, failed }) {
         chart.show({
             ...series, xUnit, yUnit: series.unit, log: want.log, range: want.range,
             bounds: bounds() ?? { from: -Infinity, to: Infinity },
-            marks: limit && want.x === 'load' ? [{ at: limit.at, label: `limit: ${limit.reason}` }] : [],
+            marks: want.x === 'load'
+                ? [...marksOf(job.findings ?? [], phase), ...(limit ? [{ at: limit.at, label: `limit: ${limit.reason}` }] : [])] : [],
             label: summary(name, xUnit),
         });
         read(null);
@@ -223,7 +225,7 @@ export function chartPanel({ id, signal, search, failed }) {
             const look = JSON.stringify([job.phases.map(key), key(phase)]);
             if (look !== seen)
                 drawTabs();
-            const grown = JSON.stringify([look, phase.ops, isFinal(job.state), Boolean(phase.limited_by)]);
+            const grown = JSON.stringify([look, phase.ops, isFinal(job.state), Boolean(phase.limited_by), job.findings?.length]);
             if (before !== key(phase)) {
                 whole = null;
                 want.range = before ? null : want.range;

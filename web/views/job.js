@@ -7,12 +7,14 @@ import { poll } from '../poll.js';
 import { isFinal } from '../words.js';
 import { chartPanel } from './chart_panel.js';
 import { environmentPanel, valueWords } from './environment.js';
+import { findingsPanel } from './findings.js';
 import { hostPanel } from './host_panel.js';
 import { jobHeader } from './job_header.js';
 import { noticesPanel } from './notices.js';
 import { phasesPanel } from './phases.js';
 
 const LIVE = 1, CLEANING = 2; /* seconds between looks */
+const CONCLUDING = 15; /* looks, for the findings of a job that has just ended */
 const HOLD = 30; /* seconds that the server may keep us waiting for a queued job to start */
 
 export function jobView(context, id) {
@@ -21,19 +23,19 @@ export function jobView(context, id) {
     let watch = null;
     const header = jobHeader({ ...shared, again: () => watch.again() });
     const panels = {
-        notices: noticesPanel(), phases: phasesPanel(), chart: chartPanel(shared), host: hostPanel(shared),
+        notices: noticesPanel(), phases: phasesPanel(), findings: findingsPanel(), chart: chartPanel(shared), host: hostPanel(shared),
         params: paramsPanel(), environment: environmentPanel(), links: linksPanel(id),
     };
     const show = (...names) => names.map((name) => panels[name].element);
     const page = h('div', { class: 'job', hidden: true }, header.element, show('notices'),
         h('div', { class: 'columns' },
-            h('div', { class: 'wide' }, show('phases', 'chart', 'host')),
+            h('div', { class: 'wide' }, show('phases', 'findings', 'chart', 'host')),
             h('div', { class: 'narrow' }, show('params', 'links'))),
         show('environment'));
     fill(main, page);
     context.title(`Job ${id}`);
     /* While it waits, the answer is held until its state changes; while it runs, progress is read. */
-    let waiting = false;
+    let waiting = false, patience = CONCLUDING;
     watch = poll({
         signal, failed: context.failed,
         address: () => `/jobs/${id}`, hold: () => (waiting ? HOLD : 0),
@@ -50,7 +52,10 @@ export function jobView(context, id) {
             }
             if (!isFinal(job.state))
                 return job.state === 'queued' ? 0.1 : LIVE;
-            return job.cleanup === 'pending' || job.cleanup === 'running' ? CLEANING : null;
+            const concluded = job.findings.length > 0 || !job.phases.some((p) => p.ops > 0);
+            if (job.cleanup === 'pending' || job.cleanup === 'running')
+                return CLEANING;
+            return concluded || patience-- <= 0 ? null : LIVE;
         },
     });
 }
