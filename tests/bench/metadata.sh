@@ -112,7 +112,7 @@ rounds_on() { # rounds_on KIND THREADS LAYOUT OPERATIONS BENCHES SUFFIX TOOL...
             esac
             while read -r name _ cpu rate; do
                 case " $benches " in *" $name "*) ;; *) continue ;; esac
-                record "$name$([ "$threads" = 1 ] || echo "-$threads")" "$name-$kind$suffix" "$tool" $round "$cpu" "ns/op CPU" "$rate"
+                record "$name$([ "$threads" = 1 ] || echo "-$threads")" "$name-$kind$suffix" "$tool" $round "$cpu" "cpu_ns/op" "$rate"
             done <"$work/out"
         done
     done
@@ -142,8 +142,8 @@ bench_metadata() {
 }
 
 # Two million files on a target whose operations return at once: all that is left is our own cost, which
-# must not depend on how many files there are. The first and the last tenth of the samples are compared;
-# so a value is a whole run, and the rounds show the noise.
+# must not depend on how many files there are. The median batch of the last tenth of the samples against
+# that of the first, in CPU time.
 bench_null() {
     local round first last journal=$work/null.ndjson null_files=2000000
     for ((round = 1; round <= rounds; round++)); do
@@ -153,10 +153,10 @@ bench_null() {
             batch=100 operations=create >"$work/out" 2>"$work/plimsoll.err" ||
             { say "the runner failed on the null target:"; tail -n 5 "$work/plimsoll.err" >&2; exit 1; }
         read -r first last < <(jq -rn '
-            def cost: (map(.[0]) | add) / (map(.[1]) | add);
+            def cost: map(.[0] / .[1]) | sort | .[length / 2 | floor];
             [inputs | select(.record == "samples" and .phase == "create") | [.cpu, .ops] | transpose[]]
             | (length / 10 | floor) as $tenth | "\(.[:$tenth] | cost) \(.[-$tenth:] | cost)"' "$journal")
-        record null null first-tenth $round "$first" "ns/op CPU"
-        record null null plimsoll $round "$last" "ns/op CPU"
+        record null null first-tenth $round "$first" "cpu_ns/op"
+        record null null plimsoll $round "$last" "cpu_ns/op"
     done
 }

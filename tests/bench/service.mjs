@@ -128,7 +128,7 @@ async function benchOverhead() {
             const turns = [['alone', alone], ['plimsoll', asked]];
             for (const [tool, work] of round % 2 ? turns : turns.reverse()) {
                 const { cost, rate } = await work();
-                record('overhead', 'overhead', tool, round, cost, 'ns/op CPU', rate);
+                record('overhead', 'overhead', tool, round, cost, 'cpu_ns/op', rate);
             }
         }
     } finally {
