@@ -10,7 +10,7 @@ set -uo pipefail
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
 
-parts=(style build unit threads clang store contract e2e faults browser quickstart)
+parts=(style build unit threads clang analysis store contract e2e faults browser quickstart)
 only=() export_full=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -45,7 +45,7 @@ trap 'exit 130' INT TERM HUP
 # ---- tools ----------------------------------------------------------------------------------------
 
 packages=(gcc clang libclang-rt-14-dev libc6-dev cmake ninja-build ccache pkg-config clang-format git curl jq
-    libjansson-dev libinih-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev
+    libjansson-dev libgsl-dev libinih-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev
     postgresql util-linux e2fsprogs xfsprogs btrfs-progs procps chromium)
 install_tools() {
     local package missing=()
@@ -189,6 +189,12 @@ part_threads() {
 part_clang() {
     cmake --preset clang -DCMAKE_C_COMPILER_LAUNCHER=ccache -DPLIMSOLL_FUZZ=ON && step clang build clang &&
         ctest --test-dir build/clang -L '^fuzz$' -j2 -V --no-tests=error
+}
+
+# Series in which there is nothing to find: they take the optimised build.
+part_analysis() {
+    build release --target nulls check-vectors && step vectors build/release/bin/check-vectors tests/vectors &&
+        step nulls build/release/bin/nulls 70 1
 }
 
 part_store() {
