@@ -65,8 +65,10 @@ struct journal;
 /* Makes it (O_EXCL, 0640) in the folder and locks it (flock, exclusive) for life. */
 must_check int journal_create(int folder, const char *name, struct journal **ret,
                               struct problem *why);
-/* Opens an existing one whose writer died, locks it, cuts the torn tail and goes on after it: for
- * clean-up and for resuming. CONFLICT when its writer lives. */
+/* Lets that group read it. */
+must_check int journal_share(struct journal *journal, gid_t readers, struct problem *why);
+/* Opens an existing one of our own making whose writer died, locks it, cuts the torn tail and goes on after it: for
+ * clean-up and for resuming. CONFLICT when its writer lives, FORBIDDEN when somebody else made it. */
 must_check int journal_reopen(int folder, const char *name, struct journal **ret,
                               struct problem *why);
 struct journal *journal_close(struct journal *journal);

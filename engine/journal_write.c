@@ -61,6 +61,25 @@ struct journal *journal_close(struct journal *journal)
     return NULL;
 }
 
+int journal_share(struct journal *journal, gid_t readers, struct problem *why)
+{
+    if (fchown(journal->fd, (uid_t)-1, readers) != 0 || fchmod(journal->fd, 0640) != 0)
+        return problem_errno(why, errno, "cannot let the service read the journal");
+    return 0;
+}
+
+/* Whoever may put files into the folder could have put one there that we would cut or fill. */
+static int check_ours(int fd, const char *name, struct problem *why)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return problem_errno(why, errno, "cannot look at the journal %s", name);
+    if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid())
+        return problem_set(why, PROBLEM_FORBIDDEN,
+                           "the journal %s is not what a runner of this user made", name);
+    return 0;
+}
+
 /* Finds the last valid line, wherever broken ones stand before it. */
 static int find_end(int fd, off_t *ret_end, uint64_t *ret_seq, struct problem *why)
 {
@@ -90,12 +109,13 @@ static int find_end(int fd, off_t *ret_end, uint64_t *ret_seq, struct problem *w
 
 int journal_reopen(int folder, const char *name, struct journal **ret, struct problem *why)
 {
-    scoped_fd int fd = openat(folder, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+    scoped_fd int fd =
+        openat(folder, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return problem_errno(why, errno, "cannot open the journal %s", name);
     off_t end = 0;
     uint64_t seq = 0;
-    if (lock(fd, why) || find_end(fd, &end, &seq, why))
+    if (check_ours(fd, name, why) || lock(fd, why) || find_end(fd, &end, &seq, why))
         return -1;
     if (ftruncate(fd, end) != 0)
         return problem_errno(why, errno, "cannot cut the journal's torn tail");

@@ -27,6 +27,10 @@ static const char help[] =
     "      Runs a job of the service; the journal is written beside the spec.\n"
     "  plimsoll-runner clean SPEC.json --settings FILE\n"
     "      Removes what such a job left behind; may be repeated.\n"
+    "        --job NUMBER      in place of SPEC.json: the job of that number, below the state "
+    "folder of\n"
+    "                          the settings; for root, who trusts nothing that the service can "
+    "write\n"
     "  plimsoll-runner analyse [--json] [--batch N] [--start N] FILE\n"
     "      What a journal, or CSV with the columns load (or n) and seconds, means; without a "
     "load,\n"
@@ -49,18 +53,33 @@ static enum runner_exit usage(const char *what)
     return EXIT_USAGE;
 }
 
-/* SPEC.json --settings FILE, in either order. */
-static enum runner_exit with_spec(char **argv, enum runner_exit (*act)(const char *, const char *))
+/* The number as the unit's name has it: one way to write each. */
+static bool read_number(const char *text, job_id *ret)
 {
-    const char *spec = NULL, *settings = "/etc/plimsoll/plimsoll.conf";
+    size_t digits = strspn(text, "0123456789");
+    if (text[0] == '0' || digits == 0 || digits > 18 || text[digits])
+        return false;
+    *ret = strtoll(text, NULL, 10);
+    return true;
+}
+
+/* SPEC.json or --job NUMBER, and perhaps --settings FILE, in any order. */
+static enum runner_exit with_job(char **argv, enum runner_exit (*act)(const struct job_named *))
+{
+    struct job_named named = { .settings = "/etc/plimsoll/plimsoll.conf" };
     for (; *argv; argv++)
         if (strcmp(*argv, "--settings") == 0 && argv[1])
-            settings = *++argv;
-        else if (!spec && (*argv)[0] != '-')
-            spec = *argv;
+            named.settings = *++argv;
+        else if (strcmp(*argv, "--job") == 0 && argv[1] && !named.job) {
+            if (!read_number(*++argv, &named.job))
+                return usage("--job wants the number of a job, in decimal digits");
+        } else if (!named.spec && (*argv)[0] != '-')
+            named.spec = *argv;
         else
-            return usage("one SPEC.json and --settings FILE are wanted");
-    return spec ? act(spec, settings) : usage("a SPEC.json is wanted");
+            return usage("one SPEC.json or --job NUMBER, and --settings FILE, are wanted");
+    if (!named.spec == !named.job)
+        return usage("either a SPEC.json or --job NUMBER is wanted");
+    return act(&named);
 }
 
 static bool is_spec(const char *argument)
@@ -76,15 +95,15 @@ static enum runner_exit run(char **argv)
     if (workload_find(argv[0]))
         return by_hand(argv);
     for (char **a = argv; *a; a++)
-        if (is_spec(*a))
-            return with_spec(argv, job_run);
+        if (is_spec(*a) || strcmp(*a, "--job") == 0)
+            return with_job(argv, job_run);
     log_line(LOG_ERROR, "there is no workload %s; plimsoll-runner workloads lists them", argv[0]);
     return EXIT_USAGE;
 }
 
 static enum runner_exit clean(char **argv)
 {
-    return with_spec(argv, job_clean);
+    return with_job(argv, job_clean);
 }
 
 static enum runner_exit workloads(char **argv)

@@ -22,11 +22,10 @@ const struct field spec_fields[] = {
     FIELD_END,
 };
 
-static int load(const char *path, json_t **ret, struct problem *why)
+static int load(int fd, const char *path, json_t **ret, struct problem *why)
 {
-    scoped_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fstat(fd, &st) < 0)
         return problem_errno(why, errno, "cannot read %s", path);
     if (!S_ISREG(st.st_mode) || st.st_size > SPEC_MOST)
         return problem_set(why, PROBLEM_BAD_SYNTAX, "%s is not a file of at most %d bytes", path,
@@ -69,12 +68,20 @@ int spec_of_job(job_id job, const char *nonce, const char *workload, const char 
     return bind(json, ret, why);
 }
 
-int spec_read(const char *path, struct spec *ret, struct problem *why)
+int spec_read_open(int fd, const char *path, struct spec *ret, struct problem *why)
 {
     scoped_json json_t *json = NULL;
-    if (load(path, &json, why) < 0)
+    if (load(fd, path, &json, why) < 0)
         return -1;
     return bind(json, ret, why);
+}
+
+int spec_read(const char *path, struct spec *ret, struct problem *why)
+{
+    scoped_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return problem_errno(why, errno, "cannot read %s", path);
+    return spec_read_open(fd, path, ret, why);
 }
 
 static int write_file(int folder, const char *name, const char *bytes, size_t n,

@@ -20,6 +20,8 @@ extern const struct field spec_fields[];
 must_check int spec_of_job(job_id job, const char *nonce, const char *workload, const char *target,
                            const char *params, struct spec *ret, struct problem *why);
 must_check int spec_read(const char *path, struct spec *ret, struct problem *why);
+/* From an open file; `path` names it in problems. */
+must_check int spec_read_open(int fd, const char *path, struct spec *ret, struct problem *why);
 /* Written beside, fsynced, renamed into place. */
 must_check int spec_write(const char *path, const struct spec *spec, struct problem *why);
 void spec_done(struct spec *spec);

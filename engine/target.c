@@ -83,10 +83,30 @@ int targets_accept(void *arg, const char *name, void *object, const char *where,
     return 0;
 }
 
-int targets_load(const char *settings_path, struct targets *ret, struct problem *why)
+struct loading {
+    struct targets targets; /* first: targets_accept() takes it */
+    char *state;
+};
+
+static const struct field state_fields[] = { FIELD_STATE(struct loading), FIELD_END };
+
+static int accept_state(void *arg, const char *name unused, void *object, const char *where unused,
+                        struct problem *why unused)
+{
+    struct loading *loading = arg, *section = object;
+    loading->state = section->state;
+    return 0;
+}
+
+int targets_load_with_state(const char *settings_path, struct targets *ret, char **ret_state,
+                            struct problem *why)
 {
     static const struct ini_kind kinds[] = {
-        { .name = "service" }, /* the daemon's */
+        { .name = "service", /* its other keys are the daemon's alone */
+          .table = state_fields,
+          .size = sizeof(struct loading),
+          .partial = true,
+          .accept = accept_state },
         { .name = "target",
           .table = target_fields,
           .size = sizeof(struct target),
@@ -94,13 +114,21 @@ int targets_load(const char *settings_path, struct targets *ret, struct problem 
           .accept = targets_accept },
         { 0 },
     };
-    struct targets targets = { 0 };
-    if (ini_read(settings_path, kinds, &targets, why) < 0) {
-        targets_done(&targets);
+    struct loading loading = { 0 };
+    if (ini_read(settings_path, kinds, &loading, why) < 0) {
+        targets_done(&loading.targets);
+        free(loading.state);
         return -1;
     }
-    *ret = targets;
+    *ret = loading.targets;
+    *ret_state = loading.state;
     return 0;
+}
+
+int targets_load(const char *settings_path, struct targets *ret, struct problem *why)
+{
+    scoped_free char *state = NULL;
+    return targets_load_with_state(settings_path, ret, &state, why);
 }
 
 const struct target *targets_find(const struct targets *targets, const char *name)

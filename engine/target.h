@@ -25,8 +25,18 @@ struct targets {
 extern const char *const target_kinds[];   /* by enum target_kind; NULL-terminated */
 extern const struct field target_fields[]; /* of struct target, without its name */
 
+/* What both programs read of [service]. */
+#define STATE_PRESET "/var/lib/plimsoll"
+#define FIELD_STATE(T)                                                                           \
+    FIELD_TEXT(T, state,                                                                         \
+               "Folder of the database, the job specifications and the journals; never on NFS.", \
+               .min = 1, .preset_text = STATE_PRESET)
+
 /* Reads only the [target NAME] sections. */
 must_check int targets_load(const char *settings_path, struct targets *ret, struct problem *why);
+/* The same, and the state folder, which is the caller's to free. */
+must_check int targets_load_with_state(const char *settings_path, struct targets *ret,
+                                       char **ret_state, struct problem *why);
 /* The ini_kind.accept for [target NAME]; arg is a struct targets. */
 int targets_accept(void *arg, const char *name, void *object, const char *where,
                    struct problem *why);

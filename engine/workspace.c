@@ -39,6 +39,14 @@ int workspace_open_folder(int folder, const char *name, struct problem *why)
     return fd;
 }
 
+/* Nobody who may write to a folder on the way can lead it elsewhere. */
+static int open_target(const char *where)
+{
+    struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+                            .resolve = RESOLVE_NO_SYMLINKS };
+    return (int)syscall(SYS_openat2, AT_FDCWD, where, &how, sizeof how);
+}
+
 static int open_base(const char *where, const char *name, struct workspace **ret,
                      struct problem *why)
 {
@@ -46,10 +54,15 @@ static int open_base(const char *where, const char *name, struct workspace **ret
     if (!workspace)
         return problem_memory(why);
     workspace->fd = -1;
-    workspace->base = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    workspace->base = open_target(where);
     if (workspace->base < 0) {
         int error = errno;
         free(workspace);
+        if (error == ELOOP)
+            return problem_set(why, PROBLEM_FORBIDDEN,
+                               "the target %s is reached over a symbolic link, which others could "
+                               "turn elsewhere; name the folder by its real path",
+                               where);
         return problem_errno(why, error, "cannot open the target %s", where);
     }
     snprintf(workspace->name, sizeof workspace->name, "%s", name);

@@ -10,12 +10,12 @@
 #include <sys/un.h>
 #include <sys/vfs.h>
 
-#define STATE_PRESET "/var/lib/plimsoll"
+#define RUNTIME_PRESET "/run/plimsoll"
+
+static const char *const launcher_kinds[] = { "auto", "spawn", "systemd", NULL };
 
 const struct field settings_fields[] = {
-    FIELD_TEXT(struct settings, state,
-               "Folder of the database, the job specifications and the journals; never on NFS.",
-               .preset_text = STATE_PRESET),
+    FIELD_STATE(struct settings),
     FIELD_TEXTS(struct settings, listen,
                 "Where HTTP is served: ADDRESS:PORT or unix:PATH, several separated by commas; "
                 "port 0 takes a free one.",
@@ -30,13 +30,19 @@ const struct field settings_fields[] = {
     FIELD_TEXT(struct settings, cpus,
                "CPUs where everything but the lanes runs, such as 0 or 0-1,4; the lanes get the "
                "others."),
-    FIELD_TEXT(struct settings, web, "Folder of the dashboard's files."),
+    FIELD_TEXT(struct settings, web,
+               "Folder of the dashboard's files; preset: PREFIX/share/plimsoll/web."),
     FIELD_TEXT(struct settings, runner,
-               "The runner's program; preset: plimsoll-runner beside plimsolld."),
-    FIELD_TEXT(
-        struct settings, runtime,
-        "Folder of sockets, with a short path; preset: /run/plimsoll for root and the preset "
-        "state, otherwise STATE/run."),
+               "The runner's program; preset: PREFIX/bin/plimsoll-runner, where plimsolld is in "
+               "PREFIX/sbin "
+               "or PREFIX/bin."),
+    FIELD_CHOICE(struct settings, launcher,
+                 "How runners are started: as units of systemd, or by the daemon itself; auto is "
+                 "systemd where it runs the daemon with the preset settings file.",
+                 .choices = launcher_kinds, .preset_text = "auto"),
+    FIELD_TEXT(struct settings, runtime,
+               "Folder of sockets, with a short path; preset: " RUNTIME_PRESET
+               " with the preset state, otherwise STATE/run."),
     FIELD_TEXT(struct settings, host,
                "The name under which this machine claims its jobs; preset: the hostname.",
                .max = 255),
@@ -71,17 +77,19 @@ static int preset(char **member, char *value, struct problem *why)
     return value ? 0 : problem_memory(why);
 }
 
-/* `name`, relative to the folder of this program. */
-static int beside_program(const char *name, char **ret, struct problem *why)
+/* `name` below the folder above this program's own: what is installed finds itself under any prefix. */
+static int below_prefix(const char *name, char **ret, struct problem *why)
 {
     char exe[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
     if (n < 0)
         return problem_errno(why, errno, "cannot read /proc/self/exe");
     exe[n] = '\0';
-    char *slash = strrchr(exe, '/');
-    if (slash)
-        *slash = '\0';
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(exe, '/');
+        if (slash)
+            *slash = '\0';
+    }
     return preset(ret, text_new("%s/%s", exe, name), why);
 }
 
@@ -90,15 +98,16 @@ static int fill_in(struct settings *settings, struct problem *why)
     char host[HOST_NAME_MAX + 1] = "";
     gethostname(host, sizeof host - 1);
     if (preset(&settings->host, text_new("%s", host), why) < 0 ||
-        beside_program("plimsoll-runner", &settings->runner, why) < 0 ||
-        beside_program("../share/plimsoll/web", &settings->web, why) < 0)
+        below_prefix("bin/plimsoll-runner", &settings->runner, why) < 0 ||
+        below_prefix("share/plimsoll/web", &settings->web, why) < 0)
         return -1;
     /* systemd names the folder that it made for this service. */
     const char *given = getenv("RUNTIME_DIRECTORY");
     if (given && given[0] == '/' && !strchr(given, ':'))
         return preset(&settings->runtime, text_new("%s", given), why);
-    if (geteuid() == 0 && strcmp(settings->state, STATE_PRESET) == 0)
-        return preset(&settings->runtime, text_new("/run/plimsoll"), why);
+    if (strcmp(settings->state, STATE_PRESET) == 0 &&
+        (geteuid() == 0 || access(RUNTIME_PRESET, X_OK) == 0))
+        return preset(&settings->runtime, text_new(RUNTIME_PRESET), why);
     return preset(&settings->runtime, text_new("%s/run", settings->state), why);
 }
 

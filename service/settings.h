@@ -5,6 +5,8 @@
 
 #define SETTINGS_PATH "/etc/plimsoll/plimsoll.conf"
 
+enum launcher_kind { LAUNCHER_AUTO, LAUNCHER_SPAWN, LAUNCHER_SYSTEMD };
+
 struct settings {
     char *state;             /* absolute, on a local filesystem */
     struct texts listen;     /* "127.0.0.1:7117", "[::1]:0", "unix:/run/plimsoll/http" */
@@ -13,6 +15,7 @@ struct settings {
     char *cpus;              /* "0" or "0-1,4"; NULL: wherever the kernel likes */
     char *web;
     char *runner;
+    int launcher;  /* enum launcher_kind */
     char *runtime; /* sockets: its path is short */
     char *host;
 

@@ -212,6 +212,8 @@ static int key(struct reading *r, const char *name, const char *value)
     if (!section->kind->table)
         return 0;
     const struct field *f = field_named(section->kind->table, name);
+    if (!f && section->kind->partial)
+        return 0;
     if (!f) {
         field_unknown(section->kind->table, name, "", &cause);
         return complain(r, "%s", cause.message);

@@ -13,6 +13,7 @@ struct ini_kind {
      * "file:line" of its first heading; a problem gets it in front. */
     int (*accept)(void *arg, const char *name, void *object, const char *where,
                   struct problem *why);
+    bool partial; /* keys that the table has not are another program's: skipped */
 };
 
 /* Reads `path`, then every *.conf of the folder `path`.d, or else of the sibling conf.d, in name

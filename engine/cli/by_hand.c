@@ -125,7 +125,10 @@ static int measure(const struct request *request, struct outcome *outcome, struc
     char nonce[17];
     scoped(journal_cell) struct journal *journal = NULL;
     struct progress progress = { .tty = isatty(STDERR_FILENO) };
+    scoped_free char *on = request->on ? realpath(request->on, NULL) : NULL;
     scoped_fd int signals = session_signals(why);
+    if (request->on && !on)
+        return problem_errno(why, errno, "cannot find %s", request->on);
     if (signals < 0 || make_nonce(nonce, why) || open_journal(request->journal, &journal, why))
         return -1;
     const struct plan plan = {
@@ -134,7 +137,7 @@ static int measure(const struct request *request, struct outcome *outcome, struc
         .run = 1,
         .leg = 1,
         .target = "",
-        .where = request->on,
+        .where = on,
         .nonce = nonce,
         .reserve = request->reserve,
         .journal = journal,

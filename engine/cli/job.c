@@ -4,31 +4,29 @@
 
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/spec.h"
+#include "engine/cli/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <libgen.h>
 #include <pwd.h>
 
 struct job {
-    char *folder; /* jobs/ID, which holds spec and journal */
-    char *state;  /* the state directory, two above */
+    struct place place;
     struct spec spec;
-    struct targets targets;
     const struct target *target;
+    char *where; /* the target's path */
     struct journal *journal;
     struct texts foreign; /* told by earlier processes */
     int signals;
 };
+#define JOB_NONE ((struct job){ .place = { .folder = -1 }, .signals = -1 })
 
 static void job_done(struct job *job)
 {
-    free(job->folder);
-    free(job->state);
+    place_done(&job->place);
     spec_done(&job->spec);
-    targets_done(&job->targets);
+    free(job->where);
     journal_close(job->journal);
     for (size_t i = 0; i < job->foreign.n; i++)
         free(job->foreign.at[i]);
@@ -37,25 +35,16 @@ static void job_done(struct job *job)
         close(job->signals);
 }
 
-static int find_places(struct job *job, const char *spec, struct problem *why)
+static int find_place(struct job *job, const struct job_named *named, struct problem *why)
 {
-    scoped_free char *copy = strdup(spec);
-    job->folder = copy ? strdup(dirname(copy)) : NULL;
-    job->state = job->folder ? text_new("%s/../..", job->folder) : NULL;
-    return job->state ? 0 : problem_memory(why);
+    job->spec.job = (uint64_t)named->job; /* for the log, until the spec is read */
+    return named->spec ? place_of_spec(named->spec, named->settings, &job->place, why)
+                       : place_of_job(named->job, named->settings, &job->place, why);
 }
 
-static int open_folder(const struct job *job, struct problem *why)
+static int find_target(struct job *job, struct problem *why)
 {
-    int folder = open(job->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return folder < 0 ? problem_errno(why, errno, "cannot open %s", job->folder) : folder;
-}
-
-static int read_target(struct job *job, const char *settings, struct problem *why)
-{
-    if (targets_load(settings, &job->targets, why))
-        return -1;
-    job->target = targets_find(&job->targets, job->spec.target);
+    job->target = targets_find(&job->place.targets, job->spec.target);
     if (!job->target)
         return problem_field(why, "/target", "the settings have no target %s", job->spec.target);
     if (!job->target->path)
@@ -63,10 +52,18 @@ static int read_target(struct job *job, const char *settings, struct problem *wh
     return 0;
 }
 
-/* Everything that is asked of the request. */
-static int read_job(struct job *job, const char *spec, const char *settings, struct problem *why)
+/* A link on the way to the target is followed only for those who have no more rights than who made it. */
+static int find_where(struct job *job, struct problem *why)
 {
-    if (spec_read(spec, &job->spec, why) || read_target(job, settings, why))
+    char *real = job->place.job ? NULL : realpath(job->target->path, NULL);
+    job->where = real ? real : strdup(job->target->path);
+    return job->where ? 0 : problem_memory(why);
+}
+
+/* Everything that is asked of the request. */
+static int read_job(struct job *job, struct problem *why)
+{
+    if (place_spec(&job->place, &job->spec, why) || find_target(job, why))
         return -1;
     const struct workload *workload = workload_find(job->spec.workload);
     return workload->check ? workload->check(job->spec.params.object, job->target, why) : 0;
@@ -97,10 +94,10 @@ static struct plan plan_of(struct job *job)
         .run = 1,
         .leg = 1,
         .target = job->target->name,
-        .where = job->target->path,
+        .where = job->where,
         .nonce = job->spec.nonce,
         .reserve = job->target->reserve,
-        .state = job->state,
+        .state = job->place.state,
         .journal = job->journal,
         .signals = job->signals,
     };
@@ -125,20 +122,28 @@ static enum runner_exit refuse(struct job *job, const struct problem *problem)
     return EXIT_USAGE;
 }
 
-enum runner_exit job_run(const char *spec, const char *settings)
+/* Made by root, the journal is the service's to read and not to write. */
+static int create_journal(struct job *job, struct problem *why)
+{
+    const struct place *place = &job->place;
+    if (journal_create(place->folder, JOURNAL_FILE, &job->journal, why))
+        return -1;
+    return place->job ? journal_share(job->journal, place->readers, why) : 0;
+}
+
+enum runner_exit job_run(const struct job_named *named)
 {
     struct problem why = { 0 };
-    scoped(job_done) struct job job = { .signals = -1 };
+    scoped(job_done) struct job job = JOB_NONE;
     scoped(outcome_done) struct outcome outcome = { 0 };
     job.signals = session_signals(&why);
-    if (job.signals < 0 || find_places(&job, spec, &why))
+    if (job.signals < 0 || find_place(&job, named, &why))
         return refuse(&job, &why);
-    scoped_fd int folder = open_folder(&job, &why);
-    if (folder < 0 || journal_create(folder, JOURNAL_FILE, &job.journal, &why)) {
+    if (create_journal(&job, &why)) {
         refuse(&job, &why);
         return EXIT_FAILED;
     }
-    if (read_job(&job, spec, settings, &why) || become(job.target->run_as, &why))
+    if (read_job(&job, &why) || become(job.target->run_as, &why) || find_where(&job, &why))
         return refuse(&job, &why);
     const struct plan plan = plan_of(&job);
     session_run(&plan, &outcome);
@@ -179,7 +184,7 @@ static int read_foreign(struct job *job, struct problem *why)
     struct journal_reader *reader = NULL;
     const struct journal_record *record;
     struct problem damaged = { 0 };
-    scoped_free char *path = text_new("%s/" JOURNAL_FILE, job->folder);
+    scoped_free char *path = text_new("/proc/self/fd/%d/" JOURNAL_FILE, job->place.folder);
     int result = 0;
     if (!path)
         return problem_memory(why);
@@ -195,24 +200,23 @@ static int read_foreign(struct job *job, struct problem *why)
 /* A runner that died before it made its journal leaves none. */
 static int open_journal(struct job *job, struct problem *why)
 {
-    scoped_fd int folder = open_folder(job, why);
-    if (folder < 0)
-        return -1;
+    int folder = job->place.folder;
     if (faccessat(folder, JOURNAL_FILE, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
-        return journal_create(folder, JOURNAL_FILE, &job->journal, why);
+        return create_journal(job, why);
     return journal_reopen(folder, JOURNAL_FILE, &job->journal, why);
 }
 
-enum runner_exit job_clean(const char *spec, const char *settings)
+enum runner_exit job_clean(const struct job_named *named)
 {
     struct problem why = { 0 };
-    scoped(job_done) struct job job = { .signals = -1 };
+    scoped(job_done) struct job job = JOB_NONE;
     scoped(outcome_done) struct outcome outcome = { 0 };
-    if (find_places(&job, spec, &why) || read_job(&job, spec, settings, &why)) {
+    if (find_place(&job, named, &why) || read_job(&job, &why)) {
         log_job(LOG_ERROR, (long long)job.spec.job, "%s", why.message);
         return EXIT_USAGE;
     }
-    if (open_journal(&job, &why) || read_foreign(&job, &why) || become(job.target->run_as, &why)) {
+    if (open_journal(&job, &why) || read_foreign(&job, &why) || become(job.target->run_as, &why) ||
+        find_where(&job, &why)) {
         log_job(LOG_ERROR, (long long)job.spec.job, "%s", why.message);
         return EXIT_FAILED;
     }
