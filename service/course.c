@@ -151,9 +151,10 @@ static int cancel(struct course *course, nsec now, bool *changed, struct problem
         log_job(LOG_WARNING, course->job.id,
                 "its runner has not stopped within %.0f s: it is killed", seconds_of(KILL_AFTER));
     course->killed = signal == SIGKILL;
-    (void)process_signal(&course->process, signal);
     look_by(course, now + TERM_EVERY);
-    return set_stuck(course, held, changed, why);
+    if (set_stuck(course, held, changed, why) < 0)
+        return -1;
+    return launcher_signal(course->launcher, course->job.id, &course->process, signal, why);
 }
 
 /* ---- after the runner ---- */

@@ -235,12 +235,21 @@ static int announce(struct service *service, struct problem *why)
     return first ? folders_note_port(settings->runtime, first, why) : 0;
 }
 
+static const struct launcher_way *choose_launcher(const struct service *service)
+{
+    bool systemd = service->settings.launcher == LAUNCHER_SYSTEMD ||
+                   (service->settings.launcher == LAUNCHER_AUTO &&
+                    launcher_under_systemd(service->settings_path));
+    return systemd ? &launcher_systemd : &launcher_spawn;
+}
+
 static int start(struct service *service, struct problem *why)
 {
     struct settings *settings = &service->settings;
     if (settings_load(service->settings_path, settings, why) < 0)
         return -1;
-    service->launcher = (struct launcher){ .state = settings->state,
+    service->launcher = (struct launcher){ .way = choose_launcher(service),
+                                           .state = settings->state,
                                            .runner = settings->runner,
                                            .settings = service->settings_path };
     service->failed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

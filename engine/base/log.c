@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 enum { LINE_MOST = 1024 }; /* whole lines in one write, so that threads do not mix them */
 
@@ -20,6 +22,23 @@ static bool journald_reads(void)
     struct stat st;
     return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
            fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+/* In the journal's own form, so that the job's number is a field of its own: NAME=VALUE lines in one
+ * datagram. Our lines hold no newline. */
+static bool tell_journald(enum log_level level, long long job, const char *line)
+{
+    static const struct sockaddr_un journald = { .sun_family = AF_UNIX,
+                                                 .sun_path = "/run/systemd/journal/socket" };
+    char text[LINE_MOST + 256];
+    int n = snprintf(text, sizeof text, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
+                     (int)level, program_invocation_short_name, line);
+    if (n > 0 && job && (size_t)n < sizeof text)
+        n += snprintf(text + n, sizeof text - (size_t)n, "PLIMSOLL_JOB=%lld\n", job);
+    scoped_fd int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    return n > 0 && (size_t)n < sizeof text && fd >= 0 &&
+           sendto(fd, text, (size_t)n, MSG_NOSIGNAL, (const struct sockaddr *)&journald,
+                  sizeof journald) == n;
 }
 
 static void write_all(const char *bytes, size_t n)
@@ -49,8 +68,8 @@ static void printf_like(3, 0) say(enum log_level level, long long job, const cha
         return;
     int saved = errno;
     char line[LINE_MOST];
-    int n = journald_reads() ? snprintf(line, sizeof line, "<%d>", (int)level)
-                             : snprintf(line, sizeof line, "%s", names[level]);
+    bool journald = journald_reads();
+    int n = snprintf(line, sizeof line, "%s", journald ? "" : names[level]);
     if (job)
         n += snprintf(line + n, sizeof line - (size_t)n, "job %lld: ", job);
     n += vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
@@ -58,8 +77,10 @@ static void printf_like(3, 0) say(enum log_level level, long long job, const cha
         n = sizeof line - 2;
     line[n] = '\0';
     one_line(line);
-    line[n] = '\n';
-    write_all(line, (size_t)n + 1);
+    if (!journald || !tell_journald(level, job, line)) {
+        line[n] = '\n';
+        write_all(line, (size_t)n + 1);
+    }
     errno = saved;
 }
 

@@ -1,5 +1,5 @@
-/* The log of the programs: one line a failure, to standard error, with a priority prefix where
- * systemd reads it. Libraries do not log. */
+/* The log of the programs: one line a failure, to standard error; where systemd's journal
+ * reads that, to it, with the priority and the job's number (PLIMSOLL_JOB) as fields. Libraries do not log. */
 #pragma once
 #include "engine/base/problem.h"
 
