@@ -92,7 +92,7 @@ machine_cut() {
     local pid
     pid=$(leader)
     kill -KILL "$(cat "$work/nspawn.pid")" ${pid:+"$pid"} 2>/dev/null || true
-    wait "$loop" 2>/dev/null || true
+    { wait "$loop" || true; } 2>/dev/null
     gone() { [ -z "$pid" ] || [ ! -e "/proc/$pid" ]; }
     wait_for 20 gone
     loop=''
@@ -129,7 +129,7 @@ ok() {
 check() { # SENTENCE COMMAND…
     local sentence=$1
     shift
-    "$@" || { echo "not ok - $sentence: $*" && exit 1; }
+    "$@" >/dev/null || { echo "not ok - $sentence: $*" && exit 1; }
     ok "$sentence"
 }
 same() { # SENTENCE EXPECTED FOUND
@@ -153,10 +153,12 @@ path = /srv/second
 run_as = nobody
 concurrent = yes
 TEXT
-    inside systemctl reload plimsolld
     token=$(inside plimsolld token add test --role admin)
+    inside systemctl reload plimsolld
+    wait_for 20 targets_are 2
 }
 is_ready() { inside curl -sf --max-time 5 http://127.0.0.1:7117/readyz >/dev/null; }
+targets_are() { [ "$(request GET /targets | jq '.items | map(select(.usable)) | length')" = "$1" ]; } # HOW MANY
 request() { # METHOD PATH [BODY]
     inside curl -sS --fail-with-body --max-time 40 -X "$1" -H "Authorization: Bearer $token" \
         ${3:+-H "Content-Type: application/json" --data-binary "$3"} "http://127.0.0.1:7117/api/v1$2"
@@ -168,5 +170,5 @@ job() { request GET "/jobs/$1"; } # NUMBER
 job_is() { job "$1" | jq -e "$2" >/dev/null; } # NUMBER FILTER
 job_settled() { job_is "$1" '(.state | IN("succeeded", "failed", "cancelled")) and (.cleanup | IN("none", "done", "blocked"))'; }
 runner_pid() { inside systemctl show -P MainPID "plimsoll-runner@$1.service"; }
-# Every batch once and in order: loads 100, 200, … up to the last.
+# All samples of a phase, as CSV.
 series() { request GET "/jobs/$1/series?phase=create&format=csv"; }
