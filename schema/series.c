@@ -153,7 +153,9 @@ static void take_plain(struct thinner *thinner, const PGresult *result, int row)
                                   .min = cell_number(result, row, Y_MIN) / thinner->y_per,
                                   .max = cell_number(result, row, Y_MAX) / thinner->y_per,
                                   .sum = cell_number(result, row, Y_SUM) / thinner->y_per,
-                                  .weight = cell_number(result, row, WEIGHT),
+                                  .weight = cell_null(result, row, WEIGHT)
+                                                ? (double)count
+                                                : cell_number(result, row, WEIGHT),
                                   .x_sum = middle * (double)count };
     column_add(column_at(thinner, middle), &chunk);
     thinner->count += count;

@@ -1,7 +1,7 @@
 -- store_series, first: every chunk in the range by its plain columns; the arrays stay in TOAST, so
 -- that a zoomed-out chart of millions of samples reads a few thousand short rows.
 -- $2: run, 0 for all; $4: x; $5: y; $6, $7: range of x, NULL for open.
--- The mean is y_sum / weight. A rate follows from these columns only where one lane worked and all
+-- The mean is y_sum / weight; NULL: / count. A rate follows from these columns only where one lane worked and all
 -- batches of the chunk had the same number of operations; elsewhere y is NULL: look at the samples.
 SELECT seq, count,
        CASE $4 WHEN 'load' THEN load_min ELSE at_first END AS x_min,
@@ -15,7 +15,9 @@ SELECT seq, count,
                WHEN 'p50' THEN p50_min
                WHEN 'p99' THEN p99_min
                WHEN 'max' THEN max_min
-               WHEN 'rate' THEN CASE WHEN one_lane AND ops_min = ops_max AND elapsed_min > 0
+               WHEN 'rate' THEN CASE WHEN ops_min = ops_max AND elapsed_min > 0
+                                     AND (SELECT max(lanes) FROM phase
+                                           WHERE job = $1 AND name = $3) = 1
                                      THEN ops_min * 1e9::double precision / elapsed_max END
                END::double precision AS y_min,
        CASE $5 WHEN 'elapsed' THEN elapsed_max
@@ -40,12 +42,11 @@ SELECT seq, count,
                WHEN 'max' THEN max_sum
                WHEN 'rate' THEN ops_sum * 1e9
                END AS y_sum,
-       CASE $5 WHEN 'rate' THEN elapsed_sum ELSE count END AS weight
-  FROM chunk,
-       (SELECT max(lanes) = 1 AS one_lane FROM phase WHERE job = $1 AND name = $3) AS lanes
+       CASE $5 WHEN 'rate' THEN elapsed_sum END AS weight
+  FROM chunk
  WHERE job = $1
    AND ($2::integer = 0 OR run = $2)
-   AND chunk.phase = $3
+   AND phase = $3
    AND ($6::double precision IS NULL OR CASE $4 WHEN 'load' THEN load_max ELSE at_last END >= $6)
    AND ($7::double precision IS NULL OR CASE $4 WHEN 'load' THEN load_min ELSE at_first END <= $7)
  ORDER BY run, leg, seq
