@@ -41,7 +41,7 @@ static const struct field limit_answer[] = {
 struct phase_view {
     char *name, *unit;
     uint64_t run, leg, lanes, batch, total, ops, bytes, errors;
-    double seconds, first_done_seconds, rate;
+    double seconds, first_done_seconds, rate, flush_seconds, rate_with_flush, dirty_before;
     bool finished;
     void *latency_ns, *limited_by;
     struct latency_view latency;
@@ -65,6 +65,16 @@ static const struct field phase_answer[] = {
                  .unit = "s"),
     FIELD_NUMBER(struct phase_view, rate, "ops / seconds; null before the first batch.",
                  .unit = "per second"),
+    FIELD_NUMBER(
+        struct phase_view, flush_seconds,
+        "How long the flush (syncfs) after it took, which is not in seconds; null: none was "
+        "timed.",
+        .unit = "s"),
+    FIELD_NUMBER(struct phase_view, rate_with_flush,
+                 "ops / (seconds + flush_seconds); null without a flush.", .unit = "per second"),
+    FIELD_NUMBER(struct phase_view, dirty_before,
+                 "Bytes that the machine had still to write when it began; null without a flush.",
+                 .unit = "bytes"),
     FIELD_BOOL(struct phase_view, finished, "Whether it has ended."),
     FIELD_OBJECT(struct phase_view, latency_ns,
                  "Time of one operation; null until the phase has ended.", .of = latency_answer,
@@ -204,6 +214,9 @@ static void view_phase(const struct phase_total *phase, struct phase_view *view)
         .first_done_seconds =
             phase->finished ? seconds_of(phase->first_done - phase->first_start) : NAN,
         .rate = rate_of(phase),
+        .flush_seconds = phase->flush > 0 ? seconds_of(phase->flush) : NAN,
+        .rate_with_flush = phase_rate_with_flush(phase),
+        .dirty_before = phase->flush > 0 ? (double)phase->dirty_before : NAN,
         .finished = phase->finished,
     };
     if (phase->latency.count) {

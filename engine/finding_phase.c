@@ -197,7 +197,7 @@ static int tell_rate(const struct series_kept *s, const struct totals *totals,
         .batch = phase->batch,
         .low = totals->rate_low * scale,
         .high = totals->rate_high * scale,
-        .with_flush = NAN,
+        .with_flush = phase_rate_with_flush(phase),
     };
     say_rate(rate, phase);
     if (s->n < 3)

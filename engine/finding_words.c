@@ -57,6 +57,9 @@ static void printf_like(2, 3) say(struct finding *finding, const char *fmt, ...)
 
 /* --- sentences --- */
 
+/* A flush that costs less than 1 % is in the figures, not in the sentence. */
+#define FLUSH_MATTERS 0.99
+
 void say_rate(struct finding *finding, const struct phase_total *phase)
 {
     const struct rate_data *d = finding->data.object;
@@ -69,6 +72,9 @@ void say_rate(struct finding *finding, const struct phase_total *phase)
             words_digits(d->high, high));
     else
         say(finding, ".");
+    if (d->with_flush < FLUSH_MATTERS * d->ops_per_second)
+        say(finding, " With the flush of %s after it: %s per second.",
+            words_seconds(seconds_of(phase->flush), took), words_digits(d->with_flush, rate));
 }
 
 void say_fit(struct finding *finding, const struct phase_total *phase)

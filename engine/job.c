@@ -1,5 +1,7 @@
 #include "engine/job.h"
 
+#include <math.h>
+
 #define X(code, name) name,
 const char *const job_states[] = { JOB_STATES(X) NULL };
 const char *const cleanup_states[] = { CLEANUP_STATES(X) NULL };
@@ -17,4 +19,10 @@ int name_index(const char *const *names, const char *name)
 bool job_state_final(enum job_state state)
 {
     return state >= JOB_SUCCEEDED;
+}
+
+double phase_rate_with_flush(const struct phase_total *phase)
+{
+    double seconds = phase_seconds(phase) + seconds_of(phase->flush);
+    return phase->flush > 0 && seconds > 0 ? (double)phase->ops / seconds : NAN;
 }

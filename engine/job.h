@@ -79,7 +79,9 @@ struct phase_total {
     uint64_t lanes, batch, total;            /* planned */
     uint64_t ops, bytes, errors;             /* done */
     nsec first_start, first_done, last_done; /* since the leg began; first_done: the first lane */
-    nsec cpu; /* of the whole runner meanwhile, lanes and recorder; when finished */
+    nsec cpu;              /* of the whole runner meanwhile, lanes and recorder; when finished */
+    nsec flush;            /* syncfs() after it; 0: none was timed */
+    uint64_t dirty_before; /* bytes that the machine held back when it began */
     bool finished;
     struct latency latency;
     struct limit limit;
@@ -90,3 +92,5 @@ static inline double phase_seconds(const struct phase_total *phase)
 {
     return seconds_of(phase->last_done - phase->first_start);
 }
+/* Operations per second with the flush after the phase counted in; NAN where none was timed. */
+double phase_rate_with_flush(const struct phase_total *phase);

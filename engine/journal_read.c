@@ -267,6 +267,8 @@ static int read_phase_end(const json_t *json, struct journal_record *record, str
     phase->first_done = number_of(json, "first_done");
     phase->cpu = number_of(json, "cpu");
     phase->last_done = number_of(json, "last_done");
+    phase->flush = (nsec)count_of(json, "flush_ns");
+    phase->dirty_before = count_of(json, "dirty_before");
     phase->finished = true;
     phase->latency = (struct latency){
         .count = count_of(latency, "count"),

@@ -351,6 +351,8 @@ int journal_phase_end(struct journal *journal, const struct phase_total *phase,
     json_object_set_new(record, "first_done", json_integer(phase->first_done));
     json_object_set_new(record, "last_done", json_integer(phase->last_done));
     json_object_set_new(record, "cpu", json_integer(phase->cpu));
+    json_object_set_new(record, "flush_ns", json_integer(phase->flush));
+    set_count(record, "dirty_before", phase->dirty_before);
     json_object_set_new(record, "latency", latency_json(&phase->latency, histogram));
     return journal_append(journal, record, why);
 }

@@ -3,6 +3,7 @@
 #include "engine/run.h"
 
 #include "engine/base/text.h"
+#include "engine/flush.h"
 #include "engine/host.h"
 #include "engine/recorder.h"
 #include "engine/workload/workload.h"
@@ -414,8 +415,40 @@ static int verdict(struct work *work, struct problem *why)
     return 0;
 }
 
+static void flush_cell(struct flush **flush)
+{
+    *flush = flush_leave(*flush);
+}
+
+/* Writes out what the phase left behind, so that it does not fall into the next one; not in its time nor
+ * its CPU. Whoever stops the run does not wait for it. */
+static int flush_after(struct work *work, struct problem *why)
+{
+    struct run *run = work->run;
+    scoped(flush_cell) struct flush *flush = NULL;
+    nsec took = 0;
+    int error = 0;
+    if (!run->with.workspace || atomic_load(&work->crew.stop) == STOP_FAILURE || is_cancelled(run))
+        return 0;
+    if (flush_start(workspace_fd(run->with.workspace), &flush, why))
+        return -1;
+    while (!flush_over(flush, &took, &error) && !is_cancelled(run)) {
+        struct pollfd waits[] = { { .fd = flush_fd(flush), .events = POLLIN },
+                                  { .fd = run->with.signals, .events = POLLIN } };
+        nsec now = clock_monotonic();
+        if (look_at_host(run, now, why))
+            return -1;
+        poll(waits, COUNT_OF(waits), milliseconds_until(now + HOST_EVERY, now));
+    }
+    work->total->flush = took;
+    if (error)
+        return problem_errno(why, error, "cannot write out what the phase made");
+    return 0;
+}
+
 static int work_through(struct work *work, struct problem *why)
 {
+    struct problem unflushed = { 0 };
     nsec cpu;
     if (start_lanes(work, &cpu, why))
         return -1;
@@ -427,11 +460,18 @@ static int work_through(struct work *work, struct problem *why)
     if (recorded || recorder_drain(work->recorder, DRAIN_ALL, why))
         return -1;
     work->total->cpu = process_cpu() - cpu;
+    int flushed = flush_after(work, &unflushed);
     if (conclude(work, why))
         return -1;
     if (work->run->with.progress)
         work->run->with.progress(work->run->with.progress_arg, work->total);
-    return verdict(work, why);
+    if (verdict(work, why))
+        return -1;
+    if (flushed) {
+        *why = unflushed;
+        return problem_during(why, "phase %s: ", work->phase->name);
+    }
+    return 0;
 }
 
 int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, struct problem *why)
@@ -446,7 +486,8 @@ int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, str
                                    .leg = run->with.leg,
                                    .lanes = phase->lanes,
                                    .batch = phase->batch,
-                                   .total = phase->total };
+                                   .total = phase->total,
+                                   .dirty_before = flush_pending() };
     snprintf(total->name, sizeof total->name, "%s", phase->name);
     snprintf(total->unit, sizeof total->unit, "%s", phase->unit);
     if (journal_phase(run->with.journal, total, why))

@@ -60,6 +60,8 @@ static int phase_write(struct ingest *ingest, struct gather *gather, struct prob
     param_int(&params, total->first_start);
     param_int(&params, total->first_done);
     param_int(&params, total->last_done);
+    param_int(&params, total->flush);
+    param_count(&params, total->dirty_before);
     param_bool(&params, total->finished);
     param_count(&params, latency->count);
     param_number(&params, latency->sum);

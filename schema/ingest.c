@@ -292,6 +292,8 @@ static int take_phase_end(struct ingest *ingest, const struct journal_record *re
     total->first_start = record->phase.first_start;
     total->first_done = record->phase.first_done;
     total->last_done = record->phase.last_done;
+    total->flush = record->phase.flush;
+    total->dirty_before = record->phase.dirty_before;
     total->latency = record->phase.latency;
     if (record->phase.limit.reached)
         total->limit = record->phase.limit;

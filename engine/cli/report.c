@@ -81,10 +81,13 @@ void progress_done(struct progress *progress)
 static void table_row(const struct phase_total *phase)
 {
     char ops[TEXT], rate[TEXT], p50[TEXT], p99[TEXT], max[TEXT];
-    printf("%-8s %14s %10.3f %12s %10s %10s %10s\n", phase->name, grouped(ops, phase->ops),
+    char flush[TEXT] = "";
+    if (phase->flush > 0)
+        short_time(flush, phase->flush);
+    printf("%-8s %14s %10.3f %12s %10s %10s %10s %10s\n", phase->name, grouped(ops, phase->ops),
            phase_seconds(phase), rate_text(rate, rate_of(phase)),
            short_time(p50, phase->latency.p50), short_time(p99, phase->latency.p99),
-           short_time(max, phase->latency.max));
+           short_time(max, phase->latency.max), flush);
 }
 
 static void say_limits(const struct phase_total *phases, size_t n)
@@ -110,8 +113,8 @@ void report_table(const struct plan *plan, const struct outcome *outcome)
     size_t n = 0, foreign_n = 0;
     const struct phase_total *phases = outcome->run ? run_phases(outcome->run, &n) : NULL;
     if (n) {
-        printf("%-8s %14s %10s %12s %10s %10s %10s\n", "phase", phases[0].unit, "seconds", "per s",
-               "median", "99 %", "longest");
+        printf("%-8s %14s %10s %12s %10s %10s %10s %10s\n", "phase", phases[0].unit, "seconds",
+               "per s", "median", "99 %", "longest", plan->where ? "flush" : "");
         for (size_t i = 0; i < n; i++)
             table_row(&phases[i]);
         say_limits(phases, n);
@@ -148,7 +151,8 @@ static const struct field limit_fields[] = {
 struct phase_view {
     char *name, *unit;
     uint64_t lanes, batch, total, ops, bytes, errors;
-    double seconds, rate, cpu_ns_per_op;
+    double seconds, rate, cpu_ns_per_op, flush_seconds, rate_with_flush;
+    uint64_t dirty_before;
     int64_t p50, p90, p99, p999, min, max;
     void *limit; /* struct limit_view */
 };
@@ -164,6 +168,9 @@ static const struct field phase_fields[] = {
     FIELD_NUMBER(struct phase_view, seconds, "From the first start to the last end."),
     FIELD_NUMBER(struct phase_view, rate, "Operations per second of those."),
     FIELD_NUMBER(struct phase_view, cpu_ns_per_op, "CPU of the process, lanes and recorder."),
+    FIELD_NUMBER(struct phase_view, flush_seconds, "The flush after it; null: none was timed."),
+    FIELD_NUMBER(struct phase_view, rate_with_flush, "Operations per second with that flush."),
+    FIELD_COUNT(struct phase_view, dirty_before, "Bytes not yet written when it began."),
     FIELD_SIGNED(struct phase_view, min, "Latency, ns."),
     FIELD_SIGNED(struct phase_view, p50, "Latency, ns."),
     FIELD_SIGNED(struct phase_view, p90, "Latency, ns."),
@@ -232,6 +239,9 @@ static struct phase_view phase_view(const struct phase_total *phase, struct limi
         .seconds = phase_seconds(phase),
         .rate = rate_of(phase),
         .cpu_ns_per_op = phase->ops ? (double)phase->cpu / (double)phase->ops : 0,
+        .flush_seconds = phase->flush > 0 ? seconds_of(phase->flush) : NAN,
+        .rate_with_flush = phase_rate_with_flush(phase),
+        .dirty_before = phase->dirty_before,
         .min = phase->latency.min,
         .p50 = phase->latency.p50,
         .p90 = phase->latency.p90,

@@ -85,6 +85,8 @@ static inline void write_phase(struct journal *journal, const struct phase_plan 
         phase.last_done = sample.at;
     }
     phase.first_done = phase.last_done;
+    phase.flush = 7 * NSEC_PER_MSEC;
+    phase.dirty_before = 4096;
     phase.latency = (struct latency){
         .count = 2, .sum = 3, .min = 1, .max = 2, .p50 = 1, .p90 = 2, .p99 = 2, .p999 = 2
     };

@@ -46,6 +46,7 @@ static void every_sample_is_stored_as_written(void **state)
         assert_int_equal(phase->ops, PLANS[i].samples * 100);
         assert_int_equal(phase->lanes, PLANS[i].lanes);
         assert_true(phase->finished);
+        assert_true(phase->flush == 7 * NSEC_PER_MSEC && phase->dirty_before == 4096);
         assert_int_equal(phase->latency.count, 2);
         assert_string_equal(
             sql("SELECT p.ops = sum(s.ops) FROM phase p JOIN sample s ON s.job = p.job "

@@ -175,6 +175,26 @@ static void a_limit_names_its_cause(void **state)
     findings_done(&f);
 }
 
+static void a_flush_that_matters_is_told_with_the_rate(void **state)
+{
+    (void)state;
+    struct findings f = analyse(1000, 1, flat, none, (struct phase_total){ 0 });
+    assert_true(isnan(number(find(&f, FINDING_RATE), "with_flush")) ||
+                number(find(&f, FINDING_RATE), "with_flush") == 0);
+    assert_null(strstr(find(&f, FINDING_RATE)->sentence, "flush"));
+    findings_done(&f);
+    /* 100,000 files in 10 s, and 2.5 s for the flush */
+    f = analyse(1000, 1, flat, none, (struct phase_total){ .flush = 2500 * NSEC_PER_MSEC });
+    assert_true(fabs(number(find(&f, FINDING_RATE), "with_flush") - 8000) < 80);
+    assert_non_null(
+        strstr(find(&f, FINDING_RATE)->sentence, "With the flush of 2.50 s after it: "));
+    findings_done(&f);
+    f = analyse(1000, 1, flat, none, (struct phase_total){ .flush = NSEC_PER_MSEC });
+    assert_true(number(find(&f, FINDING_RATE), "with_flush") > 0);
+    assert_null(strstr(find(&f, FINDING_RATE)->sentence, "flush"));
+    findings_done(&f);
+}
+
 static void a_phase_without_samples_says_nothing(void **state)
 {
     (void)state;
@@ -209,6 +229,7 @@ int main(void)
         cmocka_unit_test(several_lanes_are_judged_by_the_wall),
         cmocka_unit_test(a_cpu_hog_is_told_and_makes_no_knee),
         cmocka_unit_test(a_limit_names_its_cause),
+        cmocka_unit_test(a_flush_that_matters_is_told_with_the_rate),
         cmocka_unit_test(a_phase_without_samples_says_nothing),
         cmocka_unit_test(the_same_series_gives_the_same_findings),
     };

@@ -123,6 +123,8 @@ static void write_every_kind(struct journal *journal)
     phase.first_done = 20;
     phase.last_done = 30;
     phase.cpu = 40;
+    phase.flush = 50;
+    phase.dirty_before = 60;
     phase.latency = histogram_latency(histogram);
     must(journal_phase_end(journal, &phase, histogram, &why));
     problem_field(&problem, "/params/files", "too \"many\"");
@@ -182,6 +184,7 @@ static void what_is_written_is_read_back(void **state)
     assert_true(r->phase.ops == 700 && r->phase.bytes == 1 && r->phase.errors == 2);
     assert_true(r->phase.first_start == 10 && r->phase.first_done == 20);
     assert_true(r->phase.last_done == 30 && r->phase.cpu == 40 && r->phase.finished);
+    assert_true(r->phase.flush == 50 && r->phase.dirty_before == 60);
     assert_true(r->phase.latency.count == 3 && r->phase.latency.p999 == 1000);
 
     r = next(reader);

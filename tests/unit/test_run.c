@@ -1,7 +1,9 @@
+#include "engine/flush.h"
 #include "engine/lane.h"
 #include "tests/unit/place.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 
@@ -227,6 +229,72 @@ static void a_limit_ends_the_phase_and_is_a_result(void **state)
     }
 }
 
+/* A body that leaves something to be written out. */
+static int write_some(struct lane *lane, const void *arg, struct problem *why)
+{
+    const struct place *place = arg;
+    for (uint64_t first, n; (n = lane_claim(lane, &first)) > 0;)
+        for (uint64_t i = first; i < first + n; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "f%llu", (unsigned long long)i);
+            scoped_fd int fd =
+                openat(workspace_fd(place->workspace), name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+            if (fd < 0 || write(fd, name, sizeof name) != sizeof name)
+                return problem_errno(why, errno, "cannot write %s", name);
+            if (!lane_note(lane, sizeof name))
+                return 0;
+        }
+    return 0;
+}
+
+static void what_a_phase_left_is_flushed_after_it_and_not_in_its_time(void **state)
+{
+    struct place *place = *state;
+    bool limited;
+    size_t n;
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    const struct phase phase = { .name = "create",
+                                 .unit = "files",
+                                 .lanes = 2,
+                                 .total = 20,
+                                 .batch = 5,
+                                 .body = write_some,
+                                 .arg = place };
+    nsec began = clock_monotonic();
+    must(run_phase(place_run(place, -1), &phase, &limited, &unmet));
+    nsec took = clock_monotonic() - began;
+    const struct phase_total *total = run_phases(place->run, &n);
+    scoped_series struct series series;
+    series_read(place, "create", &series);
+    series_holds(&series);
+    assert_true(series.total.flush > 0 && series.total.flush == total->flush);
+    assert_true(series.total.flush + series.total.last_done - series.total.first_start <= took);
+    assert_true(series.total.dirty_before == total->dirty_before);
+    for (int i = 0; i < 20; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "f%d", i);
+        assert_int_equal(unlinkat(workspace_fd(place->workspace), name, 0), 0);
+    }
+    assert_int_equal(workspace_remove(place->workspace, &(struct problem){ 0 }), 0);
+}
+
+static void a_flush_that_nobody_waits_for_ends_by_itself(void **state)
+{
+    struct place *place = *state;
+    nsec took;
+    int error;
+    for (int i = 0; i < 20; i++) {
+        struct flush *flush = NULL;
+        must(flush_start(place->folder, &flush, &unmet));
+        struct pollfd over = { .fd = flush_fd(flush), .events = POLLIN };
+        if (i % 2)
+            assert_int_equal(poll(&over, 1, 60000), 1);
+        if (i % 2)
+            assert_true(flush_over(flush, &took, &error) && took > 0 && error == 0);
+        assert_null(flush_leave(flush));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +306,8 @@ int main(void)
         at_a_place(a_signal_cancels_within_the_operation_and_keeps_what_was_done),
         at_a_place(the_first_failure_stops_all_lanes_and_is_told),
         cmocka_unit_test(a_limit_ends_the_phase_and_is_a_result),
+        at_a_place(what_a_phase_left_is_flushed_after_it_and_not_in_its_time),
+        at_a_place(a_flush_that_nobody_waits_for_ends_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ export function phasesPanel() {
 function tableOf(phases) {
     const some = (test) => phases.some(test);
     const runs = some((p) => p.run > 1), data = some((p) => p.bytes > 0), wrong = some((p) => p.errors > 0);
-    const limits = some((p) => p.limited_by);
+    const limits = some((p) => p.limited_by), flushed = some((p) => p.flush_seconds > 0);
     const one = phases.every((p) => p.unit === phases[0].unit) ? phases[0].unit : null;
     const columns = [
         runs && ['Run', (p) => number(p.run)],
@@ -27,6 +27,8 @@ function tableOf(phases) {
         ['Time', (p) => seconds(p.seconds)],
         ['Rate', (p) => rate(p.rate, `${p.unit}/s`), 'strong'],
         ...LATENCIES.map(([name, words]) => [words, (p) => nanoseconds(p.latency_ns?.[name])]),
+        flushed && ['Flush', (p) => (p.flush_seconds > 0 ? seconds(p.flush_seconds) : UNKNOWN)],
+        flushed && ['Rate with it', (p) => (p.flush_seconds > 0 ? rate(p.rate_with_flush, `${p.unit}/s`) : UNKNOWN)],
         some((p) => p.lanes > 1) && ['Lanes', (p) => number(p.lanes)],
         some((p) => p.lanes > 1) && ['First done', (p) => seconds(p.first_done_seconds)],
         wrong && ['Errors', (p) => number(p.errors)],
