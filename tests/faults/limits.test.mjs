@@ -6,7 +6,6 @@ import { statfsSync } from 'node:fs';
 import { startDaemon } from '../e2e/daemon.mjs';
 import { makeFilesystem, canMount } from '../e2e/loop.mjs';
 import { assertAgrees, leftOn } from '../e2e/agree.mjs';
-import { FINAL } from '../e2e/client.mjs';
 import { until } from '../e2e/wait.mjs';
 
 const skip = !canMount && 'needs root and loop devices';
@@ -16,12 +15,15 @@ const create = (target, params) => ({ workload: 'create-scaling', target, params
 async function watched(client, filesystem, body) {
     const { id } = await client.submit(body);
     const least = { space: Infinity, inodes: Infinity };
-    await until(`job ${id} to end`, async () => {
+    let ended = false;
+    const watching = until(`job ${id} to end`, () => {
         const { bavail, bsize, ffree } = statfsSync(filesystem.path);
         least.space = Math.min(least.space, bavail * bsize);
         least.inodes = Math.min(least.inodes, ffree);
-        return FINAL.has((await client.job(id)).state);
-    }, { seconds: 120, every: 1 });
+        return ended;
+    }, { seconds: 180, every: 1 });
+    await client.finished(id, { seconds: 170 }).finally(() => (ended = true));
+    await watching;
     return { job: await client.settled(id), least };
 }
 
