@@ -169,7 +169,7 @@ part_style() {
     local bad=0
     step layering bash tests/layering.sh || bad=1
     step format bash tests/format.sh || bad=1
-    return "$bad"
+    return $bad
 }
 
 part_build() {
@@ -180,10 +180,17 @@ part_unit() {
     build asan && ctest --test-dir build/asan -L '^unit$' -j2 -V --no-tests=error
 }
 
-# The same tests under ThreadSanitizer: those with threads show races, the others cost nothing.
+# The same tests under ThreadSanitizer: those with threads show races, the others cost nothing; and the
+# whole daemon with its runner, asked by many at once.
 part_threads() {
-    build tsan && TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ctest --test-dir build/tsan -L '^unit$' -j2 -V --no-tests=error &&
-        TSAN_OPTIONS=halt_on_error=1 tests/store/with_postgres.sh ctest --test-dir build/tsan -R '^store/test_(pool|queue)$' -V --no-tests=error
+    local bad=0
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+    build tsan || return 1
+    ctest --test-dir build/tsan -L '^unit$' -j2 -V --no-tests=error || bad=1
+    tests/store/with_postgres.sh ctest --test-dir build/tsan -R '^store/test_(pool|queue)$' -V --no-tests=error || bad=1
+    PLIMSOLL_BIN=build/tsan/bin node --test --test-reporter=tap tests/e2e/idempotency.test.mjs tests/e2e/requests.test.mjs || bad=1
+    unset TSAN_OPTIONS
+    return $bad
 }
 
 # The other compiler, and what strangers write against its fuzzers.

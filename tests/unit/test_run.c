@@ -176,7 +176,8 @@ static void a_signal_cancels_within_the_operation_and_keeps_what_was_done(void *
     scoped_series struct series series;
     series_read(place, "create", &series);
     series_holds(&series);
-    assert_true(series.total.ops >= 1000 && series.n == 2);
+    /* a lane that was not yet scheduled when the other one cancelled has no sample */
+    assert_true(series.total.ops >= 1000 && (series.n == 1 || series.n == 2));
     pthread_barrier_destroy(&meet);
 
     memset(&why, 0, sizeof why); /* and no later phase starts */
