@@ -40,6 +40,19 @@ void api_done(struct api *api)
         close(steal_fd(&api->web));
 }
 
+int export_begin(struct api *api, struct problem *why)
+{
+    if (atomic_fetch_add(&api->exports, 1) < EXPORTS_MOST)
+        return 0;
+    export_end(api);
+    return problem_set(why, PROBLEM_OVERLOADED, "%d exports are being read already", EXPORTS_MOST);
+}
+
+void export_end(struct api *api)
+{
+    atomic_fetch_sub(&api->exports, 1);
+}
+
 enum { KEY_TEXT = TARGET_MOST + 4 };
 
 static const char *const json_types[] = { "application/json", NULL };

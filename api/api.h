@@ -25,6 +25,9 @@ enum {
 must_check int api_init(struct api *api, struct app *app, void (*wire_free)(void *wire),
                         struct problem *why);
 void api_done(struct api *api);
+/* Around whatever reads all samples of a job. OVERLOADED when EXPORTS_MOST do already. */
+must_check int export_begin(struct api *api, struct problem *why);
+void export_end(struct api *api);
 
 /* Everything between the bytes of a request and those of its answer. 0 and *ret, which may tell the
  * problem that is then in *why; HOLD: call again when in->hold_job changes or at in->hold_until; -1:

@@ -10,5 +10,6 @@ handle_fn job_series;                                /* series.c */
 handle_fn job_host;                                  /* host.c */
 handle_fn job_findings;                              /* findings.c */
 handle_fn job_journal;                               /* journal.c */
+handle_fn comparisons_get;                           /* comparisons.c */
 handle_fn openapi_get;                               /* openapi.c */
 handle_fn health_get, ready_get, version_get;        /* system.c */

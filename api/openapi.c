@@ -90,7 +90,7 @@ static json_t *responses(const struct route *route)
         { "403", !open || signs_in },
         { "404", named },
         { "406", true },
-        { "409", route->method != METHOD_GET && !open },
+        { "409", (route->method != METHOD_GET && !open) || route->handle == comparisons_get },
         { "413", route->method != METHOD_GET },
         { "415", route->body.table != NULL },
         { "422", true },

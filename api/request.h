@@ -63,6 +63,12 @@ must_check int request_header(const struct request *in, const char *name, const 
 /* The first of `types` that the Accept header likes best; -1 (NOT_ACCEPTABLE) if it takes none. */
 must_check int request_accepts(const char *accept, const char *const *types, size_t *ret,
                                struct problem *why);
+/* Which of the route's types is wanted: by ?format=, whose choices are "accept" and then a name for each
+ * type, or else by Accept. */
+static inline size_t request_format(const struct request *in, int format)
+{
+    return format > 0 ? (size_t)format - 1 : in->type;
+}
 /* Whether Accept-Encoding (NULL: missing) lets us answer with gzip. */
 bool request_takes_gzip(const char *accept_encoding);
 /* Whether If-None-Match names the etag (or "*"); an encoding's suffix does not count. */

@@ -1,5 +1,6 @@
 /* The whole surface. To add an address: a row here, and its handler in the file of its noun. What a
  * row takes and answers is in the field tables it names; /openapi.json is made from the same rows. */
+#include "api/comparisons.h"
 #include "api/handlers.h"
 #include "api/job_answer.h"
 #include "api/jobs.h"
@@ -55,6 +56,8 @@ const struct route routes[] = {
   "What the numbers mean, in words and figures.",           NONE, NONE, findings_answer },
 { METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,
   "The journal as it is.",                                  NONE, NONE, NULL, journal_types },
+{ METHOD_GET,    API "/comparisons",         ROLE_VIEWER,   comparisons_get, 200,
+  "Jobs beside each other, phase by phase.",                IN(comparisons_query), NONE, comparisons_answer, comparisons_types },
 
 /* Outside the API's base, and open to everybody. */
 { METHOD_GET,    "/openapi.json",            ROLE_OPEN,     openapi_get,     200,

@@ -72,7 +72,7 @@ static void csv_done(void *arg)
 {
     struct csv *csv = arg;
     csv->cursor = samples_close(csv->cursor);
-    atomic_fetch_sub(&csv->api->exports, 1);
+    export_end(csv->api);
     text_done(&csv->lines);
     free(csv);
 }
@@ -80,14 +80,11 @@ static void csv_done(void *arg)
 int samples_csv(struct api *api, const struct csv_query *query, struct reply *out,
                 struct problem *why)
 {
-    if (atomic_fetch_add(&api->exports, 1) >= EXPORTS_MOST) {
-        atomic_fetch_sub(&api->exports, 1);
-        return problem_set(why, PROBLEM_OVERLOADED, "%d exports are being read already",
-                           EXPORTS_MOST);
-    }
+    if (export_begin(api, why))
+        return -1;
     struct csv *csv = calloc(1, sizeof *csv);
     if (!csv || samples_open(api->app->store, query->job, query->phase, &csv->cursor, why)) {
-        atomic_fetch_sub(&api->exports, 1);
+        export_end(api);
         problem_memory(why); /* unless there is an earlier cause */
         free(csv);
         return -1;

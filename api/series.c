@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { FORMAT_BY_ACCEPT, FORMAT_JSON, FORMAT_CSV };
+enum { AS_JSON }; /* and CSV */
 static const char *const formats[] = { "accept", "json", "csv", NULL };
 static const char *const axes[] = { "load", "at", NULL };
 static const char *const measures[] = { "elapsed", "rate", "cpu", "switches", "ops", "bytes",
@@ -141,11 +141,10 @@ int job_series(struct api *api, struct request *in, struct reply *out, struct pr
     const struct series_get_query *query = in->query;
     scoped(job_done) struct job job = { 0 };
     const struct phase_total *phase = NULL;
-    bool csv = query->format == FORMAT_CSV || (query->format == FORMAT_BY_ACCEPT && in->type == 1);
     if (store_job_get(api->app->store, in->job, &job, why) ||
         pick_phase(&job, query->phase, &phase, why))
         return -1;
-    if (!csv)
+    if (request_format(in, query->format) == AS_JSON)
         return answer_json(api, &job, phase, query, out, why);
     const struct csv_query ask = { .job = job.id,
                                    .phase = query->phase,

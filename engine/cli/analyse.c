@@ -1,12 +1,12 @@
 #include "engine/cli/analyse.h"
 
-#include "engine/analysis/compare.h"
 #include "engine/analysis/history.h"
 #include "engine/analysis/phase.h"
 #include "engine/base/field_json.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/cli/series_file.h"
+#include "engine/comparison.h"
 #include "engine/words.h"
 
 #include <errno.h>
@@ -114,64 +114,6 @@ enum runner_exit analyse_file(char **argv)
 
 /* --- compare --- */
 
-struct comparison_view {
-    char *phase;
-    int verdict;
-    bool small;
-    double ratio, low, high, confidence, p, ratio_total, tau, p_trend, cross;
-    uint64_t blocks;
-};
-static const struct field comparison_fields[] = {
-    FIELD_TEXT(struct comparison_view, phase, "The phase that both have."),
-    FIELD_CHOICE(struct comparison_view, verdict, "Of B against A.", .choices = verdicts),
-    FIELD_BOOL(struct comparison_view, small, "It may be under 5 %."),
-    FIELD_NUMBER(struct comparison_view, ratio, "Cost of B over cost of A at equal load."),
-    FIELD_NUMBER(struct comparison_view, low, "Its interval."),
-    FIELD_NUMBER(struct comparison_view, high, "Its interval's upper end."),
-    FIELD_NUMBER(struct comparison_view, confidence, "What the interval attains."),
-    FIELD_NUMBER(struct comparison_view, p, "Two-sided, of no difference."),
-    FIELD_NUMBER(struct comparison_view, ratio_total, "Seconds of B over seconds of A."),
-    FIELD_NUMBER(struct comparison_view, tau, "Trend of the ratio over load."),
-    FIELD_NUMBER(struct comparison_view, p_trend, "Of no trend."),
-    FIELD_NUMBER(struct comparison_view, cross, "Load where the ratio passes 1; null: nowhere."),
-    FIELD_COUNT(struct comparison_view, blocks, "Stretches of equal load compared."),
-    FIELD_END,
-};
-
-static int compare_series(const struct series_kept *a, const struct series_kept *b,
-                          struct comparison *ret, struct problem *why)
-{
-    size_t na = series_kept_n(a), nb = series_kept_n(b);
-    scoped_free double *room = calloc(2 * (na + nb) + 1, sizeof *room);
-    if (!room)
-        return problem_memory(why);
-    double *at = room;
-    struct batches x = { series_kept_batches(a, at, at + na), 0, at, at + na };
-    at += 2 * na;
-    struct batches y = { series_kept_batches(b, at, at + nb), 0, at, at + nb };
-    compare_within(&x, &y, ret);
-    return 0;
-}
-
-static void say_comparison(const char *phase, const struct comparison *c)
-{
-    char ratio[WORDS], low[WORDS], high[WORDS], at[WORDS], confidence[WORDS];
-    if (c->blocks == 0) {
-        printf("%s: cannot tell; A and B have no load in common.\n", phase);
-        return;
-    }
-    words_digits(c->ratio, ratio);
-    printf("%s: %s%s. B costs %s times what A costs at equal load (%s: %s to %s), by %zu "
-           "stretches of one run each.",
-           phase, c->verdict == VERDICT_CANNOT_TELL ? "cannot tell" : verdicts[c->verdict],
-           c->small ? ", perhaps by less than 5 %" : "", ratio,
-           words_percent(c->confidence, confidence), words_digits(c->low, low),
-           words_digits(c->high, high), c->blocks);
-    if (!isnan(c->cross))
-        printf(" They cross near %s.", words_count(c->cross, at));
-    puts("");
-}
-
 enum runner_exit compare_files(char **argv)
 {
     struct problem why = { 0 };
@@ -186,20 +128,19 @@ enum runner_exit compare_files(char **argv)
         for (size_t k = 0; k < b.n; k++) {
             struct phase_total phase = *series_kept_phase(a.at[i]);
             struct comparison c;
+            char sentence[COMPARISON_SENTENCE];
             if (strcmp(phase.name, series_kept_phase(b.at[k])->name) != 0 ||
                 phase.run != series_kept_phase(b.at[k])->run)
                 continue;
-            if (compare_series(a.at[i], b.at[k], &c, &why))
+            if (comparison_of(a.at[i], b.at[k], &c, &why))
                 return refused("compare", &why);
             both++;
-            const struct comparison_view view = {
-                phase.name, (int)c.verdict, c.small, c.ratio,   c.low,   c.high,  c.confidence,
-                c.p,        c.ratio_total,  c.tau,   c.p_trend, c.cross, c.blocks
-            };
+            say_comparison(&phase, "A", "B", &c, sentence);
+            const struct comparison_view view = comparison_view(&phase, &c, sentence);
             if (with.json)
                 json_array_append_new(items, fields_render(comparison_fields, &view));
             else
-                say_comparison(phase.name, &c);
+                puts(sentence);
         }
     if (both == 0)
         problem_set(&why, PROBLEM_UNSUPPORTED, "the files have no phase in common");

@@ -119,9 +119,21 @@ static const json_t *schema_of(const struct route *route, int status)
     return json_object_get(json_object_get(content, "application/json"), "schema");
 }
 
+static job_id another_job(struct world *world)
+{
+    job_id job = world_job(world);
+    world_run(world, job, 300, JOB_SUCCEEDED);
+    return job;
+}
+
 /* What a route is called with: ids and names for its braces, a body where it takes one. */
 static void target_of(struct world *world, const struct route *route, job_id job, char target[256])
 {
+    if (route->query.table && field_named(route->query.table, "jobs")) {
+        snprintf(target, 256, "%s?jobs=%lld,%lld", route->path, (long long)job,
+                 (long long)another_job(world));
+        return;
+    }
     const char *brace = strchr(route->path, '{');
     const char *end = brace ? strchr(brace, '}') + 1 : "";
     char value[64] = "";

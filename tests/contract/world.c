@@ -127,6 +127,8 @@ int world_setup(void **state)
         fputs("run this through tests/store/with_postgres.sh\n", stderr);
         return -1;
     }
+    world->batch = 4 * NSEC_PER_MSEC;
+    world->kernel = "6.1";
     make_folders(world);
     make_targets(world);
     works(store_open(database, 6, &world->store, why));
@@ -182,11 +184,16 @@ static int render_nothing(void *arg, const struct job *job, char **ret, struct p
 
 job_id world_job(struct world *world)
 {
-    const struct job_new new = { .workload = "create-scaling",
+    return world_job_of(world, "create-scaling", "{\"files\":1000}");
+}
+
+job_id world_job_of(struct world *world, const char *workload, const char *params)
+{
+    const struct job_new new = { .workload = workload,
                                  .target = world->scratch,
                                  .host = world->host,
                                  .nonce = "0123456789abcdef",
-                                 .params = "{\"files\":1000}",
+                                 .params = params,
                                  .labels = "{\"kernel\":\"6.1\"}" };
     scoped_free char *answer = NULL;
     job_id id = 0;
@@ -200,15 +207,15 @@ static void append(struct journal *journal, json_t *record)
     works(journal_append(journal, record, why));
 }
 
-static void write_samples(struct journal *journal, size_t n)
+static void write_samples(struct journal *journal, size_t n, nsec batch)
 {
     struct sample group[SAMPLE_GROUP];
     for (size_t i = 0, k = 0; i < n; i++) {
         group[k++] = (struct sample){ .load = 100 * (i + 1),
-                                      .at = (nsec)(i + 1) * 4 * NSEC_PER_MSEC,
-                                      .elapsed = (i == n / 2 ? 40 : 4) * NSEC_PER_MSEC,
+                                      .at = (nsec)(i + 1) * batch,
+                                      .elapsed = (i == n / 2 ? 10 : 1) * batch,
                                       .ops = 100,
-                                      .cpu = 3 * NSEC_PER_MSEC,
+                                      .cpu = batch / 4 * 3,
                                       .p50 = 30000,
                                       .p99 = 90000,
                                       .max = 500000 };
@@ -219,7 +226,8 @@ static void write_samples(struct journal *journal, size_t n)
     }
 }
 
-static void write_journal(struct journal *journal, job_id job, size_t n, enum job_state outcome)
+static void write_journal(const struct world *world, struct journal *journal, job_id job, size_t n,
+                          enum job_state outcome)
 {
     struct host_sample host[3] = { { .at = NSEC_PER_SEC, .load1 = 0.5 },
                                    { .at = 2 * NSEC_PER_SEC, .load1 = 0.6 },
@@ -230,11 +238,11 @@ static void write_journal(struct journal *journal, job_id job, size_t n, enum jo
                      "record", "begin", "format", 1, "job", (json_int_t)job, "workload",
                      "create-scaling", "run", 1, "leg", 1, "at", clock_format(clock_wall(), at),
                      "boot_id", "b", "pid", 1, "pid_start", 1, "workspace", "w", "params",
-                     "environment", "kernel", "6.1"));
+                     "environment", "kernel", world->kernel));
     append(journal, json_pack("{s:s, s:i, s:i, s:s, s:s, s:i, s:i, s:I}", "record", "phase", "run",
                               1, "leg", 1, "phase", "create", "unit", "files", "lanes", 1, "batch",
                               100, "total", (json_int_t)n * 100));
-    write_samples(journal, n);
+    write_samples(journal, n, world->batch);
     works(journal_host(journal, 1, 1, host, 3, why));
     if (outcome == JOB_RUNNING)
         return;
@@ -243,10 +251,10 @@ static void write_journal(struct journal *journal, job_id job, size_t n, enum jo
                      "s:i, s:i, s:i, s:i, s:[[i,I]]}}",
                      "record", "phase_end", "run", 1, "leg", 1, "phase", "create", "ops",
                      (json_int_t)n * 100, "bytes", 0, "errors", 0, "first_start", 0, "first_done",
-                     (json_int_t)n * 4000000, "last_done", (json_int_t)n * 4000000, "latency",
-                     "count", (json_int_t)n * 100, "sum", 4000000, "min", 10, "max", 500000, "p50",
-                     30000, "p90", 60000, "p99", 90000, "p999", 400000, "buckets", 100,
-                     (json_int_t)n * 100));
+                     (json_int_t)n * world->batch, "last_done", (json_int_t)n * world->batch,
+                     "latency", "count", (json_int_t)n * 100, "sum", 4000000, "min", 10, "max",
+                     500000, "p50", 30000, "p90", 60000, "p99", 90000, "p999", 400000, "buckets",
+                     100, (json_int_t)n * 100));
     append(journal,
            json_pack("{s:s, s:i, s:i, s:s, s:s, s:n}", "record", "end", "run", 1, "leg", 1, "at",
                      clock_format(clock_wall(), at), "outcome", job_states[outcome], "problem"));
@@ -316,7 +324,7 @@ void world_run(struct world *world, job_id job, size_t n, enum job_state outcome
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
     works(journal_create(fd, JOURNAL_FILE, &journal, why));
-    write_journal(journal, job, n, outcome);
+    write_journal(world, journal, job, n, outcome);
     journal_close(journal);
     close(fd);
     ingest_all(world, job, path);

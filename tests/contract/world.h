@@ -20,6 +20,8 @@ struct world {
     char host[32], scratch[32], attic[32]; /* of this process: others may use the database too */
     char viewer[SECRET_TEXT], operator_[SECRET_TEXT], admin[SECRET_TEXT], limited[SECRET_TEXT];
     int64_t viewer_id, operator_id;
+    nsec batch;         /* what a batch of a job takes in world_run */
+    const char *kernel; /* and the kernel it runs on */
     _Atomic int nudges;
     _Atomic bool unready;
 };
@@ -35,6 +37,7 @@ int64_t world_token(struct world *world, const char *name, int role, const char 
                     nsec expires_at, char secret[SECRET_TEXT]);
 /* A job through the store, in state queued. */
 job_id world_job(struct world *world);
+job_id world_job_of(struct world *world, const char *workload, const char *params);
 /* Lets a job run, after ending all others of this host: begin, one phase with n samples in groups, host
  * samples; ended as `outcome` says, or still running with JOB_RUNNING. */
 void world_run(struct world *world, job_id job, size_t n, enum job_state outcome);

@@ -1,0 +1,164 @@
+/* Jobs beside each other: verdicts, what differs, and what cannot be compared. */
+#include "engine/base/text.h"
+#include "tests/contract/world.h"
+
+static job_id usual, slow, again, longer;
+enum { SAMPLES = 600 };
+
+static job_id run(struct world *world, const char *params, nsec batch, const char *kernel)
+{
+    nsec batch_before = world->batch;
+    const char *kernel_before = world->kernel;
+    job_id job = world_job_of(world, "create-scaling", params);
+    world->batch = batch;
+    world->kernel = kernel;
+    world_run(world, job, SAMPLES, JOB_SUCCEEDED);
+    world->batch = batch_before;
+    world->kernel = kernel_before;
+    return job;
+}
+
+static int setup(void **state)
+{
+    if (world_setup(state))
+        return -1;
+    usual = run(*state, "{\"files\":1000}", 4 * NSEC_PER_MSEC, "6.1");
+    slow = run(*state, "{\"files\":1000}", 5 * NSEC_PER_MSEC, "6.6|rc1");
+    again = run(*state, "{\"files\":1000}", 4 * NSEC_PER_MSEC, "6.1");
+    longer = run(*state, "{\"files\":2000}", 8 * NSEC_PER_MSEC, "6.1");
+    return 0;
+}
+
+static struct answer compare(struct world *world, job_id a, job_id b, const char *more,
+                             const char *headers)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/api/v1/comparisons?jobs=%lld,%lld%s", (long long)a, (long long)b,
+             more);
+    return client_call(&world->place,
+                       &(struct ask){ .target = path, .token = world->viewer, .headers = headers });
+}
+
+static void a_slower_job_is_told_with_what_differs(void **state)
+{
+    struct answer answer = compare(*state, usual, slow, "", NULL);
+    char sentence[128];
+    expect_status(&answer, 200);
+    assert_true(json_is_false(answer_at(&answer, "forced")));
+    assert_int_equal(answer_number(&answer, "jobs/1/id"), slow);
+    assert_int_equal(answer_number(&answer, "comparisons/0/a"), usual);
+    assert_int_equal(answer_number(&answer, "comparisons/0/b"), slow);
+    assert_string_equal(answer_text(&answer, "comparisons/0/phases/0/phase"), "create");
+    assert_string_equal(answer_text(&answer, "comparisons/0/phases/0/verdict"), "slower");
+    assert_true(json_is_false(answer_at(&answer, "comparisons/0/phases/0/small")));
+    double ratio = json_number_value(answer_at(&answer, "comparisons/0/phases/0/ratio"));
+    assert_true(ratio > 1.2499 && ratio < 1.2501);
+    snprintf(sentence, sizeof sentence, "create: slower. Job %lld costs 1.25 times what job %lld",
+             (long long)slow, (long long)usual);
+    assert_true(text_starts(answer_text(&answer, "comparisons/0/phases/0/sentence"), sentence));
+    assert_int_equal(json_array_size(answer_at(&answer, "comparisons/0/differences/params")), 0);
+    assert_string_equal(answer_text(&answer, "comparisons/0/differences/environment/0/pointer"),
+                        "/kernel");
+    assert_string_equal(answer_text(&answer, "comparisons/0/differences/environment/0/a"), "6.1");
+    assert_string_equal(answer_text(&answer, "comparisons/0/differences/environment/0/b"),
+                        "6.6|rc1");
+    assert_int_equal(json_array_size(answer_at(&answer, "comparisons/0/flags")), 0);
+    answer_done(&answer);
+}
+
+static void several_jobs_are_each_compared_with_the_first(void **state)
+{
+    char more[32];
+    snprintf(more, sizeof more, ",%lld", (long long)again);
+    struct answer answer = compare(*state, usual, slow, more, NULL);
+    expect_status(&answer, 200);
+    assert_int_equal(json_array_size(answer_at(&answer, "comparisons")), 2);
+    assert_string_equal(answer_text(&answer, "comparisons/0/phases/0/verdict"), "slower");
+    assert_string_equal(answer_text(&answer, "comparisons/1/phases/0/verdict"), "same");
+    assert_int_equal(answer_number(&answer, "comparisons/1/b"), again);
+    answer_done(&answer);
+    struct answer faster = compare(*state, slow, usual, "", NULL);
+    assert_string_equal(answer_text(&faster, "comparisons/0/phases/0/verdict"), "faster");
+    answer_done(&faster);
+}
+
+static void other_parameters_are_compared_only_by_force_and_without_a_verdict(void **state)
+{
+    struct answer refused = compare(*state, usual, longer, "", NULL);
+    expect_problem(&refused, 409, "conflict", "");
+    assert_non_null(strstr(answer_text(&refused, "detail"), "/files"));
+    answer_done(&refused);
+    struct answer forced = compare(*state, usual, longer, "&force=1", NULL);
+    expect_status(&forced, 200);
+    assert_true(json_is_true(answer_at(&forced, "forced")));
+    assert_string_equal(answer_text(&forced, "comparisons/0/phases/0/verdict"), "cannot-tell");
+    double ratio = json_number_value(answer_at(&forced, "comparisons/0/phases/0/ratio"));
+    assert_true(ratio > 1.99 && ratio < 2.01);
+    assert_int_equal(answer_number(&forced, "comparisons/0/differences/params/0/b"), 2000);
+    assert_int_equal(json_array_size(answer_at(&forced, "comparisons/0/flags")), 1);
+    answer_done(&forced);
+    struct answer needless = compare(*state, usual, again, "&force=1", NULL);
+    assert_true(json_is_false(answer_at(&needless, "forced")));
+    answer_done(&needless);
+}
+
+static void refuses_what_cannot_be_compared(void **state)
+{
+    struct world *world = *state;
+    job_id other = world_job_of(world, "other-workload", "{}");
+    world_run(world, other, 10, JOB_SUCCEEDED);
+    struct answer answer = compare(world, usual, other, "", NULL);
+    expect_problem(&answer, 422, "bad-field", "/?jobs");
+    answer_done(&answer);
+    answer = compare(world, usual, usual, "", NULL);
+    expect_problem(&answer, 422, "bad-field", "/?jobs");
+    answer_done(&answer);
+    answer = compare(world, usual, 999999, "", NULL);
+    expect_problem(&answer, 422, "bad-field", "/?jobs");
+    answer_done(&answer);
+    answer = compare(world, usual, world_job(world), "", NULL);
+    expect_problem(&answer, 409, "conflict", "");
+    answer_done(&answer);
+    static const char *const lists[] = { "", "?jobs=1", "?jobs=1,x",
+                                         "?jobs=", "?jobs=1,2,3,4,5,6,7,8,9" };
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        char path[96];
+        snprintf(path, sizeof path, "/api/v1/comparisons%s", lists[i]);
+        answer = world_get(world, world->viewer, path);
+        expect_problem(&answer, 422, "bad-field", "/?jobs");
+        answer_done(&answer);
+    }
+}
+
+static void is_written_as_markdown_too(void **state)
+{
+    static const struct {
+        const char *more, *headers;
+    } ways[] = { { "", "Accept: text/markdown\r\n" }, { "&format=markdown", NULL } };
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        char text[512], heading[96];
+        struct answer answer = compare(*state, usual, slow, ways[i].more, ways[i].headers);
+        expect_status(&answer, 200);
+        assert_string_equal(answer_header(&answer, "Content-Type", text),
+                            "text/markdown; charset=utf-8");
+        snprintf(heading, sizeof heading, "## Job %lld (B) against job %lld (A)\n", (long long)slow,
+                 (long long)usual);
+        assert_non_null(strstr(answer.body, heading));
+        assert_non_null(strstr(answer.body, "- create: slower. "));
+        assert_non_null(strstr(answer.body, "| create | slower | 1.25 | 1.25 to 1.25 | 99 % |"));
+        assert_non_null(strstr(answer.body, "| environment /kernel | 6.1 | 6.6\\|rc1 |\n"));
+        answer_done(&answer);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slower_job_is_told_with_what_differs),
+        cmocka_unit_test(several_jobs_are_each_compared_with_the_first),
+        cmocka_unit_test(other_parameters_are_compared_only_by_force_and_without_a_verdict),
+        cmocka_unit_test(refuses_what_cannot_be_compared),
+        cmocka_unit_test(is_written_as_markdown_too),
+    };
+    return cmocka_run_group_tests_name("comparisons", tests, setup, world_teardown);
+}
