@@ -293,9 +293,19 @@ progress() {
             + (if .progress.rate then ", \(.progress.rate | round | grouped)/s" else "" end)
         else .state end' <<<"$1"
 }
+# In a terminal one line that changes; elsewhere a line every few seconds.
+show() {
+    if [ -t 2 ]; then
+        printf '\r\033[K%s' "$1" >&2
+    elif [ $SECONDS -ge $next ]; then
+        say "$1"
+        next=$((SECONDS + 5))
+    fi
+}
+SECONDS=0 next=1
 while :; do
     answer=$(request GET "/api/v1/jobs/$job") || fail "the daemon does not answer: $answer" "Its log is $log"
-    if [ -t 2 ]; then printf '\r\033[K%s' "$(progress "$answer")" >&2; fi
+    show "$(progress "$answer")"
     ! jq -e '.state | IN("succeeded", "failed", "cancelled")' >/dev/null <<<"$answer" || break
     # Holds until the state changes; a second is how often the line is worth a new look.
     request GET "/api/v1/jobs/$job?wait=1" >/dev/null || true
