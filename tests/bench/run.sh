@@ -11,9 +11,10 @@
 # --images   where the loop images lie: /dev/shm if there is room, so that no disk takes part
 #
 # The figure of a metadata tool is CPU time per operation: user and system, of all threads, during the
-# phase for ours and the raw loop, of the whole process for a peer. On a shared machine it stays put
-# where wall-clock rates swing. Ratios are taken within a round; the median of them is judged, and its
-# lower 95 % bound, which is the order statistic that the binomial distribution gives.
+# phase for ours and the raw loop, of the whole process for a peer, less what the peer takes for one file.
+# It swings less than wall-clock rates do, but a busy machine moves it too, by 20 % and more when all its
+# cores are taken. Ratios are taken within a round; the median of them is judged, and its lower 95 %
+# bound, which is the order statistic that the binomial distribution gives.
 # Everything is made in a folder of its own, unmounted and removed at the end. Needs root for mounts.
 set -euo pipefail
 
@@ -79,8 +80,8 @@ fi
 bin=$build/bin
 load=$(cut -d' ' -f1 /proc/loadavg)
 if awk -v l="$load" 'BEGIN { exit !(l > 0.5) }'; then
-    say "the machine is not quiet (load average $load): CPU figures of paired rounds hold up, wall-clock"
-    say "rates do not. Stop what else runs here, or take more rounds, before a figure is quoted."
+    say "the machine is not quiet (load average $load): wall-clock rates are off, and CPU figures scatter."
+    say "Stop what else runs here before a figure is quoted; chrt -f 1 and more rounds help a little."
 fi
 
 source "$here/metadata.sh"
