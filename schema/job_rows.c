@@ -34,6 +34,8 @@ enum column {
     PID_START,
     JOURNAL_OFFSET,
     FINDINGS,
+    PINNED,
+    ANALYSIS,
 };
 
 void job_done(struct job *job)
@@ -91,6 +93,8 @@ int job_read(const PGresult *result, int row, struct job *ret, struct problem *w
         .pid = (pid_t)cell_int(result, row, PID),
         .pid_start = (uint64_t)cell_int(result, row, PID_START),
         .journal_offset = cell_int(result, row, JOURNAL_OFFSET),
+        .pinned = cell_bool(result, row, PINNED),
+        .analysis = (int)cell_int(result, row, ANALYSIS),
     };
     if (!cell_null(result, row, PROBLEM_CODE)) {
         /* A code of a newer version is still a problem. */

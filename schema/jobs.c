@@ -176,3 +176,94 @@ int store_job_stuck(struct store *store, job_id id, bool stuck, struct problem *
     param_bool(&params, stuck);
     return change(store, QUERY_JOB_STUCK, id, &params, why);
 }
+
+int store_job_change(struct store *store, job_id id, const struct job_change *wanted,
+                     struct problem *why)
+{
+    struct params params = { 0 };
+    int64_t revision;
+    int state;
+    uint64_t changed = 0;
+    param_int(&params, id);
+    param_text(&params, wanted->note);
+    param_text(&params, wanted->labels);
+    param_text(&params, wanted->external_ref);
+    if (wanted->pinned)
+        param_bool(&params, *wanted->pinned);
+    else
+        param_null(&params);
+    if (wanted->revision)
+        param_int(&params, wanted->revision);
+    else
+        param_null(&params);
+    {
+        scoped_connection struct connection *connection = NULL;
+        if (store_borrow(store, &connection, why) < 0 ||
+            query_do(connection, QUERY_JOB_CHANGE, &params, &changed, why) < 0)
+            return -1;
+    }
+    if (changed)
+        return 0;
+    if (store_job_revision(store, id, &revision, &state, why) < 0)
+        return -1;
+    return problem_set(why, PROBLEM_STALE, "job %lld has changed since it was read", (long long)id);
+}
+
+/* Why a job cannot be deleted; NULL: it can. */
+static const char *held_by(int state, int cleanup, bool pinned)
+{
+    if (!job_state_final(state))
+        return "has not ended: cancel it first";
+    if (cleanup == CLEANUP_PENDING || cleanup == CLEANUP_RUNNING)
+        return "is being cleaned up";
+    if (cleanup == CLEANUP_BLOCKED)
+        return "has left something on its target that clean-up could not remove";
+    return pinned ? "is pinned: unpin it first" : NULL;
+}
+
+int store_job_delete(struct store *store, job_id id, job_gone_fn *first, void *arg,
+                     struct problem *why)
+{
+    scoped_connection struct connection *connection = NULL;
+    scoped_result PGresult *found = NULL;
+    struct params params = { 0 };
+    param_int(&params, id);
+    if (store_borrow(store, &connection, why) < 0 || transaction_begin(connection, why) < 0 ||
+        query_run(connection, QUERY_JOB_LOCK, &params, &found, why) < 0)
+        return -1;
+    if (PQntuples(found) == 0)
+        return not_found(id, why);
+    const char *held =
+        held_by(name_index(job_states, cell_text(found, 0, 0)),
+                name_index(cleanup_states, cell_text(found, 0, 1)), cell_bool(found, 0, 2));
+    if (held)
+        return problem_set(why, PROBLEM_CONFLICT, "job %lld %s", (long long)id, held);
+    if (query_do(connection, QUERY_JOB_DELETE, &params, NULL, why) < 0 || first(arg, id, why) < 0)
+        return -1;
+    return transaction_commit(connection, why);
+}
+
+int store_job_events(struct store *store, job_id id, int64_t after, struct job_event *events,
+                     size_t room, size_t *ret_n, struct problem *why)
+{
+    scoped_connection struct connection *connection = NULL;
+    scoped_result PGresult *result = NULL;
+    struct params params = { 0 };
+    param_int(&params, id);
+    param_int(&params, after);
+    param_count(&params, room);
+    if (store_borrow(store, &connection, why) < 0 ||
+        query_run(connection, QUERY_JOB_EVENTS, &params, &result, why) < 0)
+        return -1;
+    size_t n = (size_t)PQntuples(result);
+    for (size_t i = 0; i < n && i < room; i++)
+        events[i] = (struct job_event){
+            .revision = cell_int(result, (int)i, 0),
+            .at = cell_time(result, (int)i, 1),
+            .state = name_index(job_states, cell_text(result, (int)i, 2)),
+            .cleanup = name_index(cleanup_states, cell_text(result, (int)i, 3)),
+            .stuck = cell_bool(result, (int)i, 4),
+        };
+    *ret_n = n;
+    return 0;
+}

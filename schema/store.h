@@ -31,6 +31,8 @@ struct job {
     uint64_t removed;      /* by clean-up */
     char *foreign_entries; /* JSON array of names that clean-up left */
     char *findings;        /* JSON array; empty until it is analysed */
+    int analysis;          /* version of the analysis that found them; 0: not analysed yet */
+    bool pinned;           /* cannot be deleted */
     char *boot_id;
     pid_t pid;
     uint64_t pid_start;
@@ -91,6 +93,30 @@ must_check int store_job_finish(struct store *store, job_id id, enum job_state o
                                 struct problem *why);
 must_check int store_job_cleanup(struct store *store, job_id id, enum cleanup_state state,
                                  struct problem *why);
+struct job_change {
+    const char *note, *labels, *external_ref; /* NULL: as it is; labels: a JSON object */
+    const bool *pinned;                       /* NULL: as it is */
+    int64_t revision;                         /* 0: any; otherwise only of this one, or STALE */
+};
+must_check int store_job_change(struct store *store, job_id id, const struct job_change *change,
+                                struct problem *why);
+/* A job that has ended and is cleaned up, with all that belongs to it; CONFLICT for another one and one
+ * that is pinned. `first` is called before it is gone for good; if that fails nothing has happened. */
+typedef int job_gone_fn(void *arg, job_id id, struct problem *why);
+must_check int store_job_delete(struct store *store, job_id id, job_gone_fn *first, void *arg,
+                                struct problem *why);
+
+/* What a job's state changed to, named by the job's revision of that change. */
+struct job_event {
+    int64_t revision;
+    nsec at;            /* wall */
+    int state, cleanup; /* enum job_state, cleanup_state */
+    bool stuck;
+};
+/* Those after a revision, in order, at most `room`. None for a job that does not exist. */
+must_check int store_job_events(struct store *store, job_id id, int64_t after,
+                                struct job_event *events, size_t room, size_t *ret_n,
+                                struct problem *why);
 must_check int store_job_stuck(struct store *store, job_id id, bool stuck, struct problem *why);
 /* Every job of this host that is not final or whose clean-up is pending, running or blocked. */
 must_check int store_job_open(struct store *store, const char *host, job_fn *each, void *arg,

@@ -430,9 +430,122 @@ static int close_all(void **state)
     return fixture_close();
 }
 
+/* The states that a job went through, as words. */
+static void expect_events(job_id id, int64_t after, const char *expected)
+{
+    struct job_event events[16];
+    char text[512] = "";
+    size_t n = 0, used = 0;
+    works(store_job_events(fixture.store, id, after, events, COUNT_OF(events), &n, why));
+    for (size_t i = 0; i < n; i++) {
+        assert_true(i == 0 ? events[i].revision > after
+                           : events[i].revision > events[i - 1].revision);
+        assert_true(events[i].at > 0);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s/%s%s ",
+                                 job_states[events[i].state], cleanup_states[events[i].cleanup],
+                                 events[i].stuck ? "/stuck" : "");
+    }
+    assert_string_equal(text, expected);
+}
+
+static void keeps_the_states_that_a_job_went_through(void **state)
+{
+    (void)state;
+    const struct problem none = { 0 };
+    struct job_event first[2];
+    size_t n = 0;
+    int now;
+    job_id id = running_job("events");
+    works(store_job_change(fixture.store, id, &(struct job_change){ .note = "no event" }, why));
+    works(store_job_stuck(fixture.store, id, true, why));
+    works(store_job_stuck(fixture.store, id, false, why));
+    works(store_job_cancel(fixture.store, id, &now, why));
+    works(store_job_finish(fixture.store, id, JOB_CANCELLED, CLEANUP_PENDING, &none, why));
+    works(store_job_cleanup(fixture.store, id, CLEANUP_DONE, why));
+    expect_events(id, 0,
+                  "queued/none running/none running/none/stuck running/none cancelling/none "
+                  "cancelled/pending cancelled/done ");
+    works(store_job_events(fixture.store, id, 0, first, 2, &n, why));
+    assert_int_equal(n, 2);
+    expect_events(id, first[1].revision,
+                  "running/none/stuck running/none cancelling/none cancelled/pending "
+                  "cancelled/done ");
+    struct job job = job_now(id);
+    expect_events(id, job.revision, "");
+    job_done(&job);
+    expect_events(999999999, 0, "");
+}
+
+static void changes_what_people_write(void **state)
+{
+    (void)state;
+    const bool yes = true;
+    job_id id = add_job("changes", 0);
+    struct job before = job_now(id);
+    works(store_job_change(fixture.store, id,
+                           &(struct job_change){ .note = "n",
+                                                 .labels = "{\"a\":\"b\"}",
+                                                 .external_ref = "r",
+                                                 .pinned = &yes,
+                                                 .revision = before.revision },
+                           why));
+    struct job after = job_now(id);
+    assert_string_equal(after.note, "n");
+    assert_string_equal(after.external_ref, "r");
+    assert_non_null(strstr(after.labels, "\"b\""));
+    assert_true(after.pinned);
+    assert_int_equal(after.revision, before.revision + 1);
+    refuses(PROBLEM_STALE,
+            store_job_change(fixture.store, id,
+                             &(struct job_change){ .note = "late", .revision = before.revision },
+                             why));
+    refuses(PROBLEM_NOT_FOUND,
+            store_job_change(fixture.store, 999999999, &(struct job_change){ .note = "" }, why));
+    struct job still = job_now(id);
+    assert_string_equal(still.note, "n");
+    job_done(&before);
+    job_done(&after);
+    job_done(&still);
+}
+
+static int note_gone(void *arg, job_id id, struct problem *why)
+{
+    job_id *gone = arg;
+    if (*gone < 0)
+        return problem_set(why, PROBLEM_IO_FAILED, "the disk is on fire");
+    *gone = id;
+    return 0;
+}
+
+static void deletes_all_of_a_job_or_nothing(void **state)
+{
+    (void)state;
+    static const char *const tables[] = { "leg",     "phase",     "chunk",      "host_sample",
+                                          "finding", "job_event", "idempotency" };
+    job_id id = running_job("deletes"), other = running_job("stays"), gone = 0, broken = -1;
+    const struct problem none = { 0 };
+    refuses(PROBLEM_CONFLICT, store_job_delete(fixture.store, id, note_gone, &gone, why));
+    works(store_job_finish(fixture.store, id, JOB_SUCCEEDED, CLEANUP_DONE, &none, why));
+    refuses(PROBLEM_IO_FAILED, store_job_delete(fixture.store, id, note_gone, &broken, why));
+    struct job still = job_now(id);
+    job_done(&still);
+    assert_int_equal(gone, 0);
+    works(store_job_delete(fixture.store, id, note_gone, &gone, why));
+    assert_int_equal(gone, id);
+    refuses(PROBLEM_NOT_FOUND, store_job_delete(fixture.store, id, note_gone, &gone, why));
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        assert_string_equal(
+            sql("SELECT count(*) FROM %s WHERE job = %lld", tables[i], (long long)id), "0");
+    struct job beside = job_now(other);
+    job_done(&beside);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_the_states_that_a_job_went_through),
+        cmocka_unit_test(changes_what_people_write),
+        cmocka_unit_test(deletes_all_of_a_job_or_nothing),
         cmocka_unit_test(migrating_twice_changes_nothing),
         cmocka_unit_test(refuses_a_newer_schema),
         cmocka_unit_test(an_added_job_is_read_back_whole),
