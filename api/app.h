@@ -18,6 +18,9 @@ struct app {
     bool (*target_facts)(void *service, const char *name, struct target_facts *ret);
     /* A job was queued or a cancel asked for: look now. */
     void (*nudge)(void *service);
+    /* Removes the files that the daemon keeps about a job, if any; CONFLICT, and nothing is removed, when
+     * there are others beside them. */
+    int (*forget)(void *service, job_id id, struct problem *why);
     /* 0 when jobs can be taken; otherwise why not. */
     int (*ready)(void *service, struct problem *why);
 };

@@ -6,6 +6,7 @@ handle_fn session_post, session_get, session_delete; /* session.c */
 handle_fn workloads_get, workload_get;               /* workloads.c */
 handle_fn targets_get, target_get;                   /* targets.c */
 handle_fn jobs_post, jobs_get, job_get, job_cancel;  /* jobs.c */
+handle_fn job_change, job_delete;                    /* job_change.c */
 handle_fn job_series;                                /* series.c */
 handle_fn job_host;                                  /* host.c */
 handle_fn job_findings;                              /* findings.c */

@@ -122,7 +122,7 @@ struct job_view {
     void *problem;
     int state, cleanup;
     char *foreign;
-    bool stuck;
+    bool stuck, pinned;
 };
 const struct field job_answer[] = {
     FIELD_COUNT(struct job_view, id, "Its number; null in the answer to a dry run.",
@@ -156,6 +156,7 @@ const struct field job_answer[] = {
     FIELD_COUNT(struct job_view, removed, "Entries that clean-up removed."),
     FIELD_JSON(struct job_view, foreign, "Names that clean-up found, did not make, and left."),
     FIELD_BOOL(struct job_view, stuck, "The kernel holds one of its lanes."),
+    FIELD_BOOL(struct job_view, pinned, "It cannot be deleted."),
     FIELD_COUNT(struct job_view, revision, "Rises with every change."),
     FIELD_END,
 };
@@ -272,6 +273,7 @@ static struct job_view view_job(const struct job *job)
         .cleanup = job->cleanup,
         .foreign = job->foreign_entries ? job->foreign_entries : borrowed("[]"),
         .stuck = job->stuck,
+        .pinned = job->pinned,
     };
 }
 

@@ -14,8 +14,6 @@
 
 enum {
     NONCE_BYTES = 8, /* 16 hex digits in the name of a run's directory */
-    NOTE_MOST = 4000,
-    REF_MOST = 200,
     KEY_MOST = 255,
     WAIT_MOST = 60, /* seconds: a client that left meanwhile is not noticed */
 };
@@ -31,7 +29,7 @@ const struct field job_body[] = {
                .max = 64),
     FIELD_VARIANT(struct job_body, params, "The workload's own parameters.",
                   .variant = &workload_params),
-    FIELD_MAP(struct job_body, labels, "Names and values to find it by.", .max = 200),
+    FIELD_MAP(struct job_body, labels, "Names and values to find it by.", .max = LABEL_MOST),
     FIELD_TEXT(struct job_body, note, "Free text.", .max = NOTE_MOST, .preset_text = ""),
     FIELD_TEXT(struct job_body, external_ref, "What it is called elsewhere: a ticket, a commit.",
                .max = REF_MOST, .preset_text = ""),

@@ -2,6 +2,8 @@
 #pragma once
 #include "api/reply.h"
 
+enum { NOTE_MOST = 4000, REF_MOST = 200, LABEL_MOST = 200 }; /* characters */
+
 struct job_body {
     char *workload, *target;
     struct bound params;
@@ -15,6 +17,11 @@ struct job_post_query {
 struct job_get_query {
     nsec wait;
 };
+struct job_patch {
+    char *note, *external_ref;
+    struct map labels;
+    bool pinned;
+};
 struct jobs_get_query {
     uint64_t limit, state;
     char *cursor, *workload, *target;
@@ -22,7 +29,8 @@ struct jobs_get_query {
     nsec created_after, created_before;
     int sort;
 };
-extern const struct field job_body[], job_post_query[], job_get_query[], jobs_get_query[];
+extern const struct field job_body[], job_post_query[], job_patch[], job_get_query[],
+    jobs_get_query[];
 
 /* No more will change about it, short of a new version of this program. */
 bool job_settled(int state, int cleanup);

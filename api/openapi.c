@@ -57,6 +57,8 @@ static json_t *parameters(const struct route *route)
     add_query_parameters(list, route->query.table);
     if (route->keyed)
         json_array_append_new(list, reference("parameters", "IdempotencyKey"));
+    if (route->method == METHOD_PATCH)
+        json_array_append_new(list, reference("parameters", "IfMatch"));
     return list;
 }
 
@@ -91,6 +93,7 @@ static json_t *responses(const struct route *route)
         { "404", named },
         { "406", true },
         { "409", (route->method != METHOD_GET && !open) || route->handle == comparisons_get },
+        { "412", route->method == METHOD_PATCH },
         { "413", route->method != METHOD_GET },
         { "415", route->body.table != NULL },
         { "422", true },
@@ -171,7 +174,7 @@ static json_t *components(void)
 {
     return json_pack(
         "{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s}},"
-        " s:{s:{s:s, s:s, s:b, s:s, s:{s:s, s:i, s:i, s:s}}},"
+        " s:{s:{s:s, s:s, s:b, s:s, s:{s:s, s:i, s:i, s:s}}, s:{s:s, s:s, s:b, s:s, s:{s:s}}},"
         " s:{s:{s:s, s:{s:{s:o}}}, s:{s:s}},"
         " s:{s:o}}",
         "securitySchemes", "token", "type", "http", "scheme", "bearer", "session", "type", "apiKey",
@@ -182,7 +185,9 @@ static json_t *components(void)
         "Repeated with the same body within 24 hours, the first answer again; with another body, "
         "a problem.",
         "schema", "type", "string", "minLength", 1, "maxLength", 255, "pattern", "^[ -~]+$",
-        "responses", "Problem", "description",
+        "IfMatch", "name", "If-Match", "in", "header", "required", 0, "description",
+        "The ETag of what was read: if it has changed since, nothing is done (412).", "schema",
+        "type", "string", "responses", "Problem", "description",
         "A problem (RFC 9457). A pointer is a JSON pointer into the body, /?name for a parameter "
         "of the query, or /Name for a header.",
         "content", "application/problem+json", "schema", reference("schemas", "Problem"),

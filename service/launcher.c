@@ -3,7 +3,9 @@
 #include "engine/base/text.h"
 #include "engine/spec.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 int launcher_path(const struct launcher *launcher, job_id id, const char *name, char path[PATH_MAX],
@@ -60,4 +62,67 @@ void launcher_last_words(const struct launcher *launcher, job_id id, char *text,
 {
     text[0] = '\0';
     launcher->way->last_words(launcher, id, text, size);
+}
+
+static bool is_ours(int folder, const char *name)
+{
+    static const char *const ours[] = { SPEC_FILE, SPEC_FILE ".new", JOURNAL_FILE, RUNNER_LOG };
+    struct stat st;
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        if (strcmp(name, ours[i]) == 0)
+            return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+    return false;
+}
+
+static void close_dir(DIR **dir)
+{
+    if (*dir)
+        closedir(*dir);
+}
+
+/* Calls `each` with every name in the folder until one is refused. */
+static int each_name(DIR *dir, const char *path, int (*each)(int, const char *, struct problem *),
+                     struct problem *why)
+{
+    const struct dirent *entry;
+    rewinddir(dir);
+    while (errno = 0, (entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            each(dirfd(dir), entry->d_name, why) < 0)
+            return problem_during(why, "%s: ", path);
+    return errno ? problem_errno(why, errno, "cannot list %s", path) : 0;
+}
+
+static int check_name(int folder, const char *name, struct problem *why)
+{
+    char shown[128];
+    if (is_ours(folder, name))
+        return 0;
+    return problem_set(why, PROBLEM_CONFLICT,
+                       "the job's folder holds %s, which was not made here: remove it first",
+                       text_shown(name, shown, sizeof shown));
+}
+
+static int remove_name(int folder, const char *name, struct problem *why)
+{
+    if (is_ours(folder, name) && unlinkat(folder, name, 0) < 0 && errno != ENOENT)
+        return problem_errno(why, errno, "cannot remove %s", name);
+    return 0;
+}
+
+int launcher_forget(const struct launcher *launcher, job_id id, struct problem *why)
+{
+    char path[PATH_MAX];
+    if (launcher_path(launcher, id, "", path, why) < 0)
+        return -1;
+    scoped_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : problem_errno(why, errno, "cannot open %s", path);
+    scoped(close_dir) DIR *dir = fdopendir(fd);
+    if (!dir)
+        return problem_errno(why, errno, "cannot list %s", path);
+    (void)steal_fd(&fd); /* closed with dir */
+    if (each_name(dir, path, check_name, why) < 0 || each_name(dir, path, remove_name, why) < 0)
+        return -1;
+    return rmdir(path) < 0 ? problem_errno(why, errno, "cannot remove %s", path) : 0;
 }

@@ -7,6 +7,8 @@
 
 #include <limits.h>
 
+#define RUNNER_LOG "runner.log" /* in a job's folder: what spawned runners say */
+
 enum launch { LAUNCH_RUN, LAUNCH_CLEAN };
 
 struct launcher;
@@ -42,3 +44,6 @@ must_check int launcher_path(const struct launcher *launcher, job_id id, const c
                              char path[PATH_MAX], struct problem *why);
 /* What the job's runners said last, or where that can be read; "" if they said nothing. */
 void launcher_last_words(const struct launcher *launcher, job_id id, char *text, size_t size);
+/* Removes jobs/ID and the files in it that launcher_start and its runners made; no folder is as good.
+ * CONFLICT, and nothing is removed, when there is anything else in it. */
+must_check int launcher_forget(const struct launcher *launcher, job_id id, struct problem *why);

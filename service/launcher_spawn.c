@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#define RUNNER_LOG "runner.log"
-
 /* The daemon's environment without what belongs to the daemon alone. */
 static const char **make_environment(void)
 {

@@ -144,6 +144,12 @@ static void api_nudge(void *arg)
     dispatcher_nudge(service->dispatcher);
 }
 
+static int api_forget(void *arg, job_id id, struct problem *why)
+{
+    struct service *service = arg;
+    return launcher_forget(&service->launcher, id, why);
+}
+
 static int api_ready(void *arg, struct problem *why)
 {
     struct service *service = arg;
@@ -201,6 +207,7 @@ static int open_server(struct service *service, struct problem *why)
                                  .targets_release = api_targets_release,
                                  .target_facts = api_target_facts,
                                  .nudge = api_nudge,
+                                 .forget = api_forget,
                                  .ready = api_ready };
     service->http = (struct server_settings){ .listen = settings->listen,
                                               .certificate = settings->certificate,

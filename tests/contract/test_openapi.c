@@ -62,6 +62,7 @@ static void describes_every_parameter(void **state)
         size_t expected = 0, i;
         expected += strchr(route->path, '{') != NULL;
         expected += route->keyed == KEYED;
+        expected += route->method == METHOD_PATCH; /* If-Match */
         for (const struct field *f = route->query.table; f && f->type; f++)
             expected++;
         assert_int_equal(json_array_size(list), expected);
@@ -151,17 +152,27 @@ static void every_answer_has_the_members_that_are_described(void **state)
     struct world *world = *state;
     job_id job = world_job(world);
     world_run(world, job, 600, JOB_SUCCEEDED);
-    job_id open = world_job(world);
+    job_id open = world_job(world), ended = world_job(world);
+    struct problem why = { 0 };
+    int now;
+    assert_int_equal(store_job_cancel(world->store, ended, &now, &why), 0);
     for (const struct route *route = routes; route->path; route++) {
         char target[256], body[256] = "", headers[600] = "";
-        target_of(world, route, route->method == METHOD_POST ? open : job, target);
+        target_of(world, route,
+                  route->method == METHOD_POST     ? open
+                  : route->method == METHOD_DELETE ? ended
+                                                   : job,
+                  target);
         if (strcmp(route->path, "/api/v1/jobs") == 0)
             snprintf(body, sizeof body,
                      "{\"workload\":\"create-scaling\",\"target\":\"%s\",\"params\":{\"files\":9}}",
                      world->scratch);
+        else if (route->method == METHOD_PATCH)
+            snprintf(body, sizeof body, "{\"note\":\"seen\"}");
         else if (route->body.table)
             snprintf(body, sizeof body, "{\"token\":\"%s\"}", world->viewer);
-        if (route->status == 204) { /* sign out: with a session of its own */
+        if (strcmp(route->path, "/api/v1/session") == 0 && route->method == METHOD_DELETE) {
+            /* Sign out: with a session of its own. */
             char cookie[512];
             snprintf(body, sizeof body, "{\"token\":\"%s\"}", world->viewer);
             struct answer in = world_post(world, NULL, "/api/v1/session", body);
@@ -178,7 +189,7 @@ static void every_answer_has_the_members_that_are_described(void **state)
                            .target = target,
                            .token = headers[0] ? NULL : world->admin,
                            .headers = headers,
-                           .body = body[0] && route->method == METHOD_POST ? body : NULL });
+                           .body = body[0] && route->method != METHOD_GET ? body : NULL });
         expect_status(&answer, (int)route->status);
         if (route->answer) {
             const json_t *schema = schema_of(route, answer.status);

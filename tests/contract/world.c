@@ -48,6 +48,15 @@ static void nudge(void *service)
     atomic_fetch_add(&((struct world *)service)->nudges, 1);
 }
 
+static int forget(void *service, job_id id, struct problem *why)
+{
+    struct world *world = service;
+    if (atomic_load(&world->keeps))
+        return problem_set(why, PROBLEM_CONFLICT, "there is a stranger in its folder");
+    atomic_store(&world->forgotten, id);
+    return 0;
+}
+
 static int ready(void *service, struct problem *why)
 {
     if (atomic_load(&((struct world *)service)->unready))
@@ -146,6 +155,7 @@ int world_setup(void **state)
                                .targets_release = targets_release,
                                .target_facts = target_facts,
                                .nudge = nudge,
+                               .forget = forget,
                                .ready = ready };
     *state = world;
     world_start(world, (struct server_settings){ 0 });

@@ -24,6 +24,8 @@ struct world {
     const char *kernel; /* and the kernel it runs on */
     _Atomic int nudges;
     _Atomic bool unready;
+    _Atomic job_id forgotten; /* the last job whose files were to be removed */
+    _Atomic bool keeps;       /* refuses to remove them */
 };
 
 /* Of cmocka's group: *state is the struct world. PLIMSOLL_TEST_DB names the database. */
