@@ -77,7 +77,7 @@ exec 9>"$state/lock"
 flock -n 9 || fail "another quickstart is using $state" "End it with Ctrl-C, or give this one its own directory: --state DIR"
 
 service=$me
-daemon='' job='' run=''
+daemon='' token='' run=''
 
 # ---- the end, however it comes ----------------------------------------------------------------------
 
@@ -98,24 +98,34 @@ settled() { # the job has ended and nothing of it is being removed any more
         >/dev/null 2>&1 <<<"$1"
 }
 
+# Every job that has not ended, or whose files are still being removed: ours, and what was asked for since.
+unfinished() {
+    request GET '/api/v1/jobs?limit=500' | jq -r '.items[]
+        | select((.state | IN("succeeded", "failed", "cancelled") | not) or (.cleanup | IN("pending", "running"))) | .id'
+}
+
+cancel_all() {
+    local id left now
+    left=$(unfinished) || return 0
+    [ -n "$left" ] || return 0
+    say ''
+    for id in $left; do # the newest first, so that none that waits is started meanwhile
+        say "Cancelling job $id and removing its files …"
+        request POST "/api/v1/jobs/$id/cancel" >/dev/null || true # 409: it has ended, its clean-up goes on
+    done
+    SECONDS=0
+    while [ -n "$left" ] && [ $SECONDS -le 600 ] && kill -0 "$daemon" 2>/dev/null; do
+        sleep 0.2
+        if now=$(unfinished); then left=$now; fi
+    done
+    [ -z "$left" ] || say "These jobs did not end in ten minutes: ${left//$'\n'/ }; their files are in $scratch."
+}
+
 finish() {
-    local code=$? now
+    local code=$?
     trap '' INT TERM HUP
     trap - EXIT
-    if [ -n "$job" ] && kill -0 "$daemon" 2>/dev/null; then
-        now=$(request GET "/api/v1/jobs/$job" || true)
-        if [ -n "$now" ] && ! settled "$now"; then
-            say ''
-            say "Cancelling job $job and removing its files …"
-            request POST "/api/v1/jobs/$job/cancel" >/dev/null || true
-            SECONDS=0
-            until settled "$now" || [ $SECONDS -gt 600 ]; do
-                kill -0 "$daemon" 2>/dev/null || break
-                now=$(request GET "/api/v1/jobs/$job?wait=1" || true)
-            done
-            settled "$now" || say "Job $job did not end in ten minutes; its files are in ${scratch:-$state/scratch}."
-        fi
-    fi
+    if [ -n "$token" ] && kill -0 "$daemon" 2>/dev/null; then cancel_all; fi
     if [ -n "$daemon" ] && kill -TERM "$daemon" 2>/dev/null; then
         SECONDS=0
         while kill -0 "$daemon" 2>/dev/null && [ $SECONDS -lt 30 ]; do sleep 0.1; done

@@ -71,8 +71,13 @@ test('it serves with a code that signs in, beside a port that is taken; Ctrl-C e
     const session = await client.post('/api/v1/session', { code });
     assert.equal(session.status, 200, session.text);
     assert.equal((await client.get('/api/v1/jobs', { headers: { cookie: session.headers.get('set-cookie').split(';')[0] } })).json.items.length, 1);
+    // What somebody else asked for meanwhile ends with it, too.
+    const operator = new Client(url, readFileSync(join(state, 'token'), 'utf8').trim());
+    for (let i = 0; i < 2; i++) await operator.submit({ workload: 'create-scaling', target: 'scratch', params: { files: 20_000_000 } });
+    await operator.reached(2, 'create', 1);
     it.interrupt();
     assert.equal(await it.ended, 0, told(it));
+    assert.deepEqual(readdirSync(join(state, 'scratch')), []);
     assert.deepEqual(processesOf(state), []);
     await assert.rejects(client.get('/'));
 });
