@@ -6,6 +6,7 @@
 #include "api/jobs.h"
 #include "api/journal.h"
 #include "api/listing.h"
+#include "api/report.h"
 #include "api/series.h"
 #include "api/session.h"
 #include "api/system.h"
@@ -58,6 +59,8 @@ const struct route routes[] = {
   "What the machine did meanwhile.",                        IN(host_get_query), NONE, host_answer },
 { METHOD_GET,    API "/jobs/{id}/findings",  ROLE_VIEWER,   job_findings,    200,
   "What the numbers mean, in words and figures.",           NONE, NONE, findings_answer },
+{ METHOD_GET,    API "/jobs/{id}/report",    ROLE_VIEWER,   job_report,      200,
+  "The job as a report: for a ticket or a program.",        IN(report_query), NONE, report_answer, report_types },
 { METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,
   "The journal as it is.",                                  NONE, NONE, NULL, journal_types },
 { METHOD_GET,    API "/comparisons",         ROLE_VIEWER,   comparisons_get, 200,

@@ -57,9 +57,8 @@ const struct field series_answer[] = {
     FIELD_END,
 };
 
-/* Which phase is asked for: NULL if a job that is still going on does not have it yet. */
-static int pick_phase(const struct job *job, const char *asked, const struct phase_total **ret,
-                      struct problem *why)
+int job_phase(const struct job *job, const char *asked, const struct phase_total **ret,
+              struct problem *why)
 {
     struct text known = { 0 };
     for (size_t i = 0; i < job->phases_n; i++) {
@@ -118,8 +117,8 @@ static json_t *series_json(const struct series_get_query *query, const struct ph
         column(series->max, series->n, true), "mean", column(series->mean, series->n, true));
 }
 
-static int answer_json(struct api *api, const struct job *job, const struct phase_total *phase,
-                       const struct series_get_query *query, struct reply *out, struct problem *why)
+int job_columns(struct api *api, const struct job *job, const struct phase_total *phase,
+                const struct series_get_query *query, json_t **ret, struct problem *why)
 {
     scoped(series_done) struct series series = { 0 };
     const struct series_query ask = { .job = job->id,
@@ -132,8 +131,21 @@ static int answer_json(struct api *api, const struct job *job, const struct phas
                                       .points = query->points };
     if (phase && store_series(api->app->store, &ask, &series, why))
         return -1;
+    json_t *json = series_json(query, phase, &series);
+    if (!json)
+        return problem_memory(why);
+    *ret = json;
+    return 0;
+}
+
+static int answer_json(struct api *api, const struct job *job, const struct phase_total *phase,
+                       const struct series_get_query *query, struct reply *out, struct problem *why)
+{
+    json_t *json = NULL;
+    if (job_columns(api, job, phase, query, &json, why))
+        return -1;
     job_keep(out, job);
-    return reply_json(out, series_json(query, phase, &series), why);
+    return reply_json(out, json, why);
 }
 
 int job_series(struct api *api, struct request *in, struct reply *out, struct problem *why)
@@ -142,7 +154,7 @@ int job_series(struct api *api, struct request *in, struct reply *out, struct pr
     scoped(job_done) struct job job = { 0 };
     const struct phase_total *phase = NULL;
     if (store_job_get(api->app->store, in->job, &job, why) ||
-        pick_phase(&job, query->phase, &phase, why))
+        job_phase(&job, query->phase, &phase, why))
         return -1;
     if (request_format(in, query->format) == AS_JSON)
         return answer_json(api, &job, phase, query, out, why);

@@ -11,6 +11,13 @@ struct series_get_query {
 extern const struct field series_get_query[], series_answer[];
 extern const char *const series_types[];
 
+/* Which phase is asked for (NULL: the first): NULL if a job that is still going on does not have it yet. */
+must_check int job_phase(const struct job *job, const char *asked, const struct phase_total **ret,
+                         struct problem *why);
+/* What GET /jobs/{id}/series answers of it as JSON. */
+must_check int job_columns(struct api *api, const struct job *job, const struct phase_total *phase,
+                           const struct series_get_query *query, json_t **ret, struct problem *why);
+
 struct host_get_query {
     uint64_t points;
 };

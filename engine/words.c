@@ -50,6 +50,23 @@ char *words_seconds(double value, char text[WORDS])
     return text;
 }
 
+char *words_bytes(double value, char text[WORDS])
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+    char number[WORDS];
+    size_t i = 0;
+    while (i + 1 < COUNT_OF(units) && fabs(value) >= 1024) {
+        value /= 1024;
+        i++;
+    }
+    if (value == floor(value))
+        words_count(value, number);
+    else
+        words_digits(value, number);
+    snprintf(text, WORDS, "%.24s %s", number, units[i]);
+    return text;
+}
+
 char *words_percent(double share, char text[WORDS])
 {
     char number[WORDS];

@@ -8,4 +8,5 @@ enum { WORDS = 40 }; /* room for any of them */
 char *words_count(double value, char text[WORDS]); /* rounded to a whole number, thousands apart */
 char *words_seconds(double value, char text[WORDS]); /* three digits, in s, ms, µs or ns */
 char *words_digits(double value, char text[WORDS]);  /* three digits or all before the point */
+char *words_bytes(double value, char text[WORDS]);   /* three digits, in B, KiB, MiB, ... */
 char *words_percent(double share, char text[WORDS]); /* "51 %" */

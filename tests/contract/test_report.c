@@ -1,0 +1,120 @@
+/* A job as a report. */
+#include "engine/base/text.h"
+#include "tests/contract/world.h"
+
+static job_id job;
+enum { SAMPLES = 1700 };
+
+static int setup(void **state)
+{
+    struct problem why = { 0 };
+    struct world *world;
+    scoped(findings_done) struct findings findings = { 0 };
+    if (world_setup(state))
+        return -1;
+    world = *state;
+    world->kernel = "6.1 <b>|</b>";
+    job = world_job_of(world, "create-scaling", "{\"files\":170000,\"sync\":\"fsync\"}");
+    world_run(world, job, SAMPLES, JOB_SUCCEEDED);
+    return findings_of_shared_device(&findings, &why) ||
+                   store_findings_put(world->store, job, 1, &findings, &why)
+               ? -1
+               : 0;
+}
+
+static struct answer get(struct world *world, const char *rest, const char *headers)
+{
+    char path[256];
+    snprintf(path, sizeof path, "/api/v1/jobs/%lld/%s", (long long)job, rest);
+    return client_call(&world->place,
+                       &(struct ask){ .target = path, .token = world->viewer, .headers = headers });
+}
+
+static void holds(const struct answer *answer, const char *text)
+{
+    if (!strstr(answer->body, text))
+        fail_msg("it does not hold:\n%s\nbut is:\n%s", text, answer->body);
+}
+
+static void is_a_text_for_a_ticket(void **state)
+{
+    static const struct {
+        const char *rest, *headers;
+    } ways[] = { { "report", "Accept: text/markdown\r\n" },
+                 { "report?format=markdown", "Accept: application/json\r\n" } };
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        char text[512];
+        struct answer answer = get(*state, ways[i].rest, ways[i].headers);
+        expect_status(&answer, 200);
+        assert_string_equal(answer_header(&answer, "Content-Type", text),
+                            "text/markdown; charset=utf-8");
+        snprintf(text, sizeof text, "# create-scaling on %s: job %lld, succeeded\n\n",
+                 ((struct world *)*state)->scratch, (long long)job);
+        holds(&answer, text);
+        holds(&answer, "## What the numbers say\n\n### The job\n\n- The state directory is on the "
+                       "device that was measured");
+        holds(&answer, "## Phases\n\n| Phase | Ended early by | Unit | Done | Lanes | Took | Per "
+                       "second | p50 | p99 | Longest |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n"
+                       "| create |  | files | 170,000 | 1 | 6.80 s | 25,000 | 30.0 µs | 90.0 µs | "
+                       "500 µs |\n\n");
+        holds(&answer, "## Parameters\n\n| Name | Value |\n|---|---|\n| files | 170000 |\n"
+                       "| sync | fsync |\n");
+        holds(&answer, "## Software configuration\n\n| What | Value |\n|---|---|\n"
+                       "| Kernel | 6.1 &lt;b\\>\\|&lt;/b\\> |\n");
+        answer_done(&answer);
+    }
+}
+
+static void is_data_for_a_program(void **state)
+{
+    struct answer answer = get(*state, "report", NULL);
+    expect_status(&answer, 200);
+    assert_int_equal(answer_number(&answer, "job/id"), job);
+    assert_string_equal(answer_text(&answer, "job/findings/0/kind"), "shared-device");
+    assert_string_equal(answer_text(&answer, "series/0/phase"), "create");
+    assert_int_equal(answer_number(&answer, "series/0/count"), SAMPLES);
+    size_t n = json_array_size(answer_at(&answer, "series/0/points/mean"));
+    assert_true(n > 50 && n <= 500);
+    answer_done(&answer);
+}
+
+static void has_every_sample_as_csv(void **state)
+{
+    char text[512];
+    size_t lines = 0;
+    struct answer answer = get(*state, "report?format=csv", NULL);
+    expect_status(&answer, 200);
+    assert_true(text_starts(answer_header(&answer, "Content-Type", text), "text/csv"));
+    for (const char *c = answer.body; *c; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, SAMPLES + 1);
+    answer_done(&answer);
+}
+
+static void a_job_that_has_not_begun_has_a_short_report(void **state)
+{
+    struct world *world = *state;
+    char path[128];
+    snprintf(path, sizeof path, "/api/v1/jobs/%lld/report?format=markdown",
+             (long long)world_job(world));
+    struct answer answer = world_get(world, world->viewer, path);
+    expect_status(&answer, 200);
+    holds(&answer, ", queued\n");
+    holds(&answer, "It has not ended.");
+    assert_null(strstr(answer.body, "## Phases"));
+    answer_done(&answer);
+    answer = world_get(world, world->viewer, "/api/v1/jobs/999999/report");
+    expect_problem(&answer, 404, "not-found", "");
+    answer_done(&answer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_a_text_for_a_ticket),
+        cmocka_unit_test(is_data_for_a_program),
+        cmocka_unit_test(has_every_sample_as_csv),
+        cmocka_unit_test(a_job_that_has_not_begun_has_a_short_report),
+    };
+    return cmocka_run_group_tests_name("report", tests, setup, world_teardown);
+}
