@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 /* Spaces and backslashes are written as \040 and \134. */
@@ -113,4 +113,53 @@ int mountinfo_of(int fd, struct mountinfo *ret, struct problem *why)
             return 0;
         }
     return problem_set(why, PROBLEM_UNSUPPORTED, "the target is on no mount of this namespace");
+}
+
+static bool is_below(const char *path, const char *point)
+{
+    size_t n = strlen(point);
+    if (n == 1)
+        return true; /* "/" */
+    return strncmp(path, point, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* The mount of that table with the longest way to the path; of several at one point, the last. */
+static bool find_by_path(FILE *table, const char *path, struct mountinfo *ret)
+{
+    scoped_free char *line = NULL;
+    size_t room = 0, best = 0;
+    uint64_t id;
+    struct mountinfo mount;
+    while (getline(&line, &room, table) > 0)
+        if (mountinfo_parse(line, &id, &mount) == 0 && is_below(path, mount.point) &&
+            strlen(mount.point) >= best) {
+            best = strlen(mount.point);
+            *ret = mount;
+        }
+    return best > 0;
+}
+
+int mountinfo_of_host(int fd, struct mountinfo *ret, struct problem *why)
+{
+    struct mountinfo ours, theirs;
+    char link[64], path[PATH_MAX];
+    if (mountinfo_of(fd, &ours, why) < 0)
+        return -1;
+    *ret = ours;
+    scoped_file FILE *table = fopen("/proc/1/mountinfo", "re");
+    if (!table || text_fit(link, sizeof link, "/proc/self/fd/%d", fd) < 0)
+        return 0;
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n <= 0)
+        return 0;
+    path[n] = '\0';
+    if (find_by_path(table, path, &theirs) && theirs.major == ours.major &&
+        theirs.minor == ours.minor)
+        *ret = theirs;
+    return 0;
+}
+
+bool mountinfo_has(const struct mountinfo *mount, const char *option)
+{
+    return has_option(mount->options, option, strlen(option));
 }

@@ -1,7 +1,8 @@
-/* The mount that something stands on, from /proc/self/mountinfo. */
+/* The mount that something stands on, from /proc/PID/mountinfo. */
 #pragma once
 #include "engine/base/problem.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mountinfo {
@@ -16,3 +17,7 @@ struct mountinfo {
 int mountinfo_parse(const char *line, uint64_t *ret_id, struct mountinfo *ret);
 /* The mount of an open file or folder (O_PATH will do). */
 must_check int mountinfo_of(int fd, struct mountinfo *ret, struct problem *why);
+/* The same as the machine's first process sees it: a service in a sandbox of its own sees everything
+ * mounted read-only. What that process does not see, as we do. */
+must_check int mountinfo_of_host(int fd, struct mountinfo *ret, struct problem *why);
+bool mountinfo_has(const struct mountinfo *mount, const char *option);

@@ -183,7 +183,7 @@ static int probe(const struct target *target, struct target_facts *facts, struct
         return unusable(facts, target->path, strerrordesc_np(errno));
     if (fstat(fd, &st) < 0 || fstatvfs(fd, &fs) < 0)
         return unusable(facts, target->path, strerrordesc_np(errno));
-    if (mountinfo_of(fd, &mount, why) < 0)
+    if (mountinfo_of_host(fd, &mount, why) < 0)
         return -1;
     fill_space(facts, &fs);
     facts->device = st.st_dev;
@@ -191,7 +191,7 @@ static int probe(const struct target *target, struct target_facts *facts, struct
     text_shown(mount.point, facts->mount_point, sizeof facts->mount_point);
     text_shown(mount.options, facts->mount_options, sizeof facts->mount_options);
     text_shown(mount.source, facts->source, sizeof facts->source);
-    if (fs.f_flag & ST_RDONLY)
+    if (mountinfo_has(&mount, "ro"))
         return unusable(facts, target->path, "it is mounted read-only");
     if (target->run_as && !user_exists(target->run_as))
         return unusable(facts, target->run_as, "there is no such user to run as");

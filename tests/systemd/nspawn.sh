@@ -44,6 +44,8 @@ check 'its exposure is at most 2.5' jq -en "$exposure <= 2.5"
 check 'the settings are right' inside plimsolld --check-config
 same 'the manual pages are there' 3 "$(inside sh -c 'ls /usr/share/man/man8/plimsolld.8.gz /usr/share/man/man1/plimsoll-runner.1.gz /usr/share/man/man5/plimsoll.conf.5.gz' | wc -l)"
 
+same 'a target is seen as the machine has it, not as the sandbox' true "$(request GET /targets | jq '.items[0] | .usable and (.mount_options | split(",") | index("ro") == null)')"
+
 id=$(job_add scratch "$short")
 wait_for 120 job_settled "$id"
 same 'a job by curl succeeds' succeeded "$(job "$id" | jq -r .state)"
