@@ -4,7 +4,7 @@
 
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/cli/place.h"
+#include "engine/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

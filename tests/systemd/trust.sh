@@ -19,7 +19,8 @@ refused() { # SENTENCE COMMAND…: systemd says no
 # Everything outside of the state folder, the log and the runtime folders, by name, owner, mode and content.
 world() {
     inside find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /var/tmp -o -path /var/log -o -path "$state" -o \
-        -path /var/lib/postgresql -o -path /var/lib/systemd -o -path /root/.lesshst \) -prune -o -printf '%p %u %m %y %s %T@\n' | sort
+        -path /var/lib/postgresql -o -path /var/lib/systemd -o -path /root/.lesshst \) -prune -o \
+        -type d -printf '%p %u %m\n' -o -printf '%p %u %m %y %s %T@\n' | sort
 }
 untouched() { # SENTENCE
     world >"$work/now"

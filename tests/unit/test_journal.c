@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -383,6 +384,30 @@ static void one_writer_at_a_time_holds_it(void **state)
     journal = journal_close(journal);
 }
 
+/* Whoever may put files into the folder could have us cut and fill another file. */
+static void goes_on_only_with_a_file_of_its_own(void **state)
+{
+    struct place *place = *state;
+    struct problem why = { 0 }, refused = { 0 };
+    struct journal *journal = NULL, *other = NULL;
+    must(journal_create(place->folder, JOURNAL_FILE, &journal, &why));
+    journal = journal_close(journal);
+    must(linkat(place->folder, JOURNAL_FILE, place->folder, "second", 0));
+    assert_int_equal(journal_reopen(place->folder, JOURNAL_FILE, &other, &refused), -1);
+    assert_int_equal(refused.code, PROBLEM_FORBIDDEN);
+    must(unlinkat(place->folder, JOURNAL_FILE, 0));
+    must(symlinkat("second", place->folder, JOURNAL_FILE));
+    assert_int_equal(journal_reopen(place->folder, JOURNAL_FILE, &other, &refused), -1);
+    must(unlinkat(place->folder, JOURNAL_FILE, 0));
+    must(mkfifoat(place->folder, JOURNAL_FILE, 0600));
+    refused = (struct problem){ 0 };
+    assert_int_equal(journal_reopen(place->folder, JOURNAL_FILE, &other, &refused), -1);
+    assert_int_equal(refused.code, PROBLEM_FORBIDDEN);
+    assert_null(other);
+    must(unlinkat(place->folder, JOURNAL_FILE, 0));
+    must(unlinkat(place->folder, "second", 0));
+}
+
 static void the_lock_ends_with_its_process_and_is_not_inherited(void **state)
 {
     struct place *place = *state;
@@ -455,6 +480,7 @@ int main(void)
         at_a_place(a_byte_changed_in_the_middle_is_told_wherever_it_is),
         at_a_place(a_missing_line_is_told),
         at_a_place(one_writer_at_a_time_holds_it),
+        at_a_place(goes_on_only_with_a_file_of_its_own),
         at_a_place(the_lock_ends_with_its_process_and_is_not_inherited),
         at_a_place(refuses_what_is_no_journal),
     };

@@ -1,4 +1,4 @@
-#include "engine/cli/place.h"
+#include "engine/place.h"
 
 #include "engine/base/text.h"
 
