@@ -11,18 +11,20 @@ export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
 
 parts=(style build unit threads clang analysis store contract e2e faults browser quickstart)
+full_parts=(package trust) # a booted Debian each: minutes
 only=() export_full=''
 while [ $# -gt 0 ]; do
     case $1 in
     --full) export_full=1 ;;
     --only) only+=("${2:?--only wants the name of a part}") && shift ;;
-    --list) printf '%s\n' "${parts[@]}" && exit 0 ;;
+    --list) printf '%s\n' "${parts[@]}" "${full_parts[@]}" && exit 0 ;;
     -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) echo "run.sh: there is no option $1 (see --help)" >&2 && exit 2 ;;
     esac
     shift
 done
 export PLIMSOLL_FULL=$export_full
+[ -z "$export_full" ] && [[ ! " ${only[*]} " =~ \ (package|trust)\  ]] || parts+=("${full_parts[@]}")
 for name in "${only[@]}"; do
     [[ " ${parts[*]} " == *" $name "* ]] || { echo "run.sh: there is no part $name; there are: ${parts[*]}" >&2 && exit 2; }
 done
@@ -52,6 +54,11 @@ install_tools() {
     for package in "${packages[@]}"; do
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
     done
+    if [[ " ${parts[*]} " == *" ${full_parts[0]} "* ]]; then
+        for package in debootstrap systemd-container debhelper lintian; do
+            dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+        done
+    fi
     command -v node >/dev/null || missing+=(nodejs)
     command -v npm >/dev/null || missing+=(npm)
     if [ ${#missing[@]} -gt 0 ]; then
@@ -234,6 +241,21 @@ part_browser() {
 
 part_quickstart() {
     node_tests tests/e2e/quickstart.test.mjs
+}
+
+# The package, which is built once.
+machine_test() { # FILE
+    local deb=build/deb/plimsoll.deb built
+    if [ ! -e "$deb" ] || [ -n "$(find engine schema api service web packaging -newer "$deb" -print -quit)" ]; then
+        built=$(packaging/build-deb.sh | grep '/plimsoll_' | tail -n 1) && cp "$built" "$deb" || return 1
+    fi
+    bash "$1" "$deb"
+}
+part_package() {
+    machine_test tests/systemd/nspawn.sh && step lintian lintian --fail-on error,warning --no-tag-display-limit build/deb/plimsoll_*.changes
+}
+part_trust() {
+    machine_test tests/systemd/trust.sh
 }
 
 # A function, so that all of this file is read before it runs for minutes.

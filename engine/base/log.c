@@ -31,10 +31,9 @@ static bool tell_journald(enum log_level level, long long job, const char *line)
     static const struct sockaddr_un journald = { .sun_family = AF_UNIX,
                                                  .sun_path = "/run/systemd/journal/socket" };
     char text[LINE_MOST + 256];
-    int n = snprintf(text, sizeof text, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
-                     (int)level, program_invocation_short_name, line);
-    if (n > 0 && job && (size_t)n < sizeof text)
-        n += snprintf(text + n, sizeof text - (size_t)n, "PLIMSOLL_JOB=%lld\n", job);
+    int n = snprintf(text, sizeof text,
+                     "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nPLIMSOLL_JOB=%lld\nMESSAGE=%s\n",
+                     (int)level, program_invocation_short_name, job, line);
     scoped_fd int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     return n > 0 && (size_t)n < sizeof text && fd >= 0 &&
            sendto(fd, text, (size_t)n, MSG_NOSIGNAL, (const struct sockaddr *)&journald,
@@ -69,7 +68,8 @@ static void printf_like(3, 0) say(enum log_level level, long long job, const cha
     int saved = errno;
     char line[LINE_MOST];
     bool journald = journald_reads();
-    int n = snprintf(line, sizeof line, "%s", journald ? "" : names[level]);
+    int n = journald && !job ? snprintf(line, sizeof line, "<%d>", (int)level)
+                             : snprintf(line, sizeof line, "%s", journald ? "" : names[level]);
     if (job)
         n += snprintf(line + n, sizeof line - (size_t)n, "job %lld: ", job);
     n += vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
@@ -77,7 +77,9 @@ static void printf_like(3, 0) say(enum log_level level, long long job, const cha
         n = sizeof line - 2;
     line[n] = '\0';
     one_line(line);
-    if (!journald || !tell_journald(level, job, line)) {
+    /* What is about no job, such as why the daemon cannot start, goes where journald cannot take it
+     * for another unit's when we have ended meanwhile. */
+    if (!journald || !job || !tell_journald(level, job, line)) {
         line[n] = '\n';
         write_all(line, (size_t)n + 1);
     }

@@ -42,7 +42,7 @@ launch() { # runner|clean INSTANCE
     ask systemctl start "$unit" || true
     ended() { [[ "$(inside systemctl is-active "$unit" || true)" =~ ^(inactive|failed)$ ]]; }
     wait_for 60 ended
-    said=$(inside journalctl -q -o cat --after-cursor "$cursor" -u "$unit")
+    said=$(inside journalctl -q -o cat --after-cursor "$cursor" -t plimsoll-runner)
 }
 says() { # SENTENCE PATTERN
     grep -qE "$2" <<<"$said" || { printf 'not ok - %s: it said\n%s\n' "$1" "$said" && exit 1; }
@@ -66,8 +66,7 @@ world >"$work/before"
 # ---- what it may ask of systemd ----
 forge scratch
 launch runner "$number"
-says 'what the settings allow is run' 'Deactivated successfully|^$'
-check 'and came to its end' inside grep -q '"outcome":"succeeded"' "$state/jobs/$number/journal.ndjson"
+check 'what the settings allow is run' inside grep -q '"outcome":"succeeded"' "$state/jobs/$number/journal.ndjson"
 untouched 'and left nothing'
 refused 'a foreign unit is not started' systemctl start postgresql.service
 refused 'a foreign unit is not stopped' systemctl stop polkit.service
@@ -170,4 +169,3 @@ ok 'and it cannot change them'
 
 same 'what it aimed at is as it was' keep "$(inside cat /srv/precious/file)"
 same 'and has nothing more in it' file "$(inside ls -A /srv/precious)"
-echo "1..$passed"
