@@ -10,15 +10,21 @@
 
 enum { TEXT_ROOM = 64 * 1024 }; /* the longest of the files: /proc/stat of a large machine */
 
-#define FILES(X)                                \
-    X(LOAD, "/proc/loadavg")                    \
-    X(CPU, "/proc/stat")                        \
-    X(MEMORY, "/proc/meminfo")                  \
-    X(NETWORK, "/proc/net/dev")                 \
-    X(PRESSURE_CPU, "/proc/pressure/cpu")       \
-    X(PRESSURE_IO, "/proc/pressure/io")         \
-    X(PRESSURE_MEMORY, "/proc/pressure/memory") \
-    X(DISK, NULL) /* depends on the target */
+#define FILES(X)                                                     \
+    X(LOAD, "/proc/loadavg")                                         \
+    X(CPU, "/proc/stat")                                             \
+    X(MEMORY, "/proc/meminfo")                                       \
+    X(NETWORK, "/proc/net/dev")                                      \
+    X(PRESSURE_CPU, "/proc/pressure/cpu")                            \
+    X(PRESSURE_IO, "/proc/pressure/io")                              \
+    X(PRESSURE_MEMORY, "/proc/pressure/memory")                      \
+    X(DISK, NULL)          /* depends on the target */               \
+    X(JOB_CPU, "cpu.stat") /* from here on in the runner's cgroup */ \
+    X(JOB_MEMORY, "memory.current")                                  \
+    X(JOB_IO, "io.stat")                                             \
+    X(JOB_PRESSURE_CPU, "cpu.pressure")                              \
+    X(JOB_PRESSURE_IO, "io.pressure")                                \
+    X(JOB_PRESSURE_MEMORY, "memory.pressure")
 
 enum {
 #define X(file, path) FILE_##file,
@@ -36,10 +42,12 @@ static const char *const paths[FILE_COUNT] = {
 /* Counters of one moment; `has_` tells whether the machine gave them. */
 struct counters {
     nsec at;
-    bool has_cpu, has_disk, has_network;
+    bool has_cpu, has_disk, has_network, has_usage, has_io;
     struct procfs_cpu cpu;
     struct procfs_disk disk;
     struct procfs_network network;
+    uint64_t usage_usec; /* of the runner's cgroup; likewise io */
+    struct procfs_io io;
 };
 
 struct host_sampler {
@@ -61,6 +69,9 @@ static void read_counters(struct host_sampler *s, struct counters *ret)
     ret->has_cpu = procfs_parse_cpu(read_text(s, FILE_CPU), &ret->cpu) == 0;
     ret->has_disk = procfs_parse_disk(read_text(s, FILE_DISK), &ret->disk) == 0;
     ret->has_network = procfs_parse_network(read_text(s, FILE_NETWORK), &ret->network) == 0;
+    ret->has_usage = procfs_parse_usage(read_text(s, FILE_JOB_CPU), &ret->usage_usec) == 0;
+    ret->has_io =
+        s->files[FILE_JOB_IO] >= 0 && procfs_parse_io(read_text(s, FILE_JOB_IO), &ret->io) == 0;
 }
 
 int host_sampler_open(dev_t device, struct host_sampler **ret, struct problem *why)
@@ -71,10 +82,33 @@ int host_sampler_open(dev_t device, struct host_sampler **ret, struct problem *w
         return problem_memory(why);
     snprintf(disk, sizeof disk, "/sys/dev/block/%u:%u/stat", major(device), minor(device));
     for (int i = 0; i < FILE_COUNT; i++)
-        sampler->files[i] = open(i == FILE_DISK ? disk : paths[i], O_RDONLY | O_CLOEXEC);
+        sampler->files[i] =
+            i < FILE_JOB_CPU ? open(i == FILE_DISK ? disk : paths[i], O_RDONLY | O_CLOEXEC) : -1;
     read_counters(sampler, &sampler->last);
     *ret = sampler;
     return 0;
+}
+
+bool host_own_cgroup(char *path, size_t size)
+{
+    char text[4096], below[3072];
+    scoped_fd int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+    if (procfs_read(fd, text, sizeof text) < 0 ||
+        procfs_parse_cgroup(text, below, sizeof below) < 0)
+        return false;
+    const char *unit = strrchr(below, '/');
+    return unit && text_starts(unit, "/plimsoll-runner@") &&
+           text_fit(path, size, "/sys/fs/cgroup%s", below) == 0;
+}
+
+void host_sampler_watch(struct host_sampler *sampler, const char *cgroup)
+{
+    scoped_fd int folder = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = FILE_JOB_CPU; i < FILE_COUNT; i++) {
+        close_cell(&sampler->files[i]);
+        sampler->files[i] = folder < 0 ? -1 : openat(folder, paths[i], O_RDONLY | O_CLOEXEC);
+    }
+    read_counters(sampler, &sampler->last);
 }
 
 struct host_sampler *host_sampler_close(struct host_sampler *sampler)
@@ -125,6 +159,23 @@ static void fill_traffic(const struct counters *before, const struct counters *n
     ret->net_sent = growth(before->network.sent, now->network.sent, network);
 }
 
+static void fill_job(struct host_sampler *s, const struct counters *now, struct host_sample *ret)
+{
+    const struct counters *before = &s->last;
+    double seconds = seconds_of(now->at - before->at);
+    double io = before->has_io && now->has_io ? seconds : 0;
+    unsigned long long memory;
+    ret->job_cpu = growth(before->usage_usec, now->usage_usec,
+                          before->has_usage && now->has_usage ? seconds * 1e6 : 0);
+    ret->job_memory =
+        sscanf(read_text(s, FILE_JOB_MEMORY), "%llu", &memory) == 1 ? (double)memory : NAN;
+    ret->job_read = growth(before->io.read, now->io.read, io);
+    ret->job_written = growth(before->io.written, now->io.written, io);
+    ret->job_pressure_cpu = procfs_parse_pressure(read_text(s, FILE_JOB_PRESSURE_CPU));
+    ret->job_pressure_io = procfs_parse_pressure(read_text(s, FILE_JOB_PRESSURE_IO));
+    ret->job_pressure_memory = procfs_parse_pressure(read_text(s, FILE_JOB_PRESSURE_MEMORY));
+}
+
 void host_sampler_read(struct host_sampler *s, nsec since_leg, struct host_sample *ret)
 {
     struct procfs_load load = { NAN, NAN, NAN, NAN };
@@ -144,5 +195,6 @@ void host_sampler_read(struct host_sampler *s, nsec since_leg, struct host_sampl
     read_counters(s, &now);
     fill_cpu(&s->last, &now, ret);
     fill_traffic(&s->last, &now, ret);
+    fill_job(s, &now, ret);
     s->last = now;
 }

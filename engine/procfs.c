@@ -111,3 +111,35 @@ double procfs_parse_pressure(const char *text)
     double percent;
     return sscanf(text, "some avg10=%lf", &percent) == 1 ? percent / 100 : NAN;
 }
+
+int procfs_parse_usage(const char *text, uint64_t *ret_usec)
+{
+    const char *line = strstr(text, "usage_usec ");
+    return line && sscanf(line, "usage_usec %" SCNu64, ret_usec) == 1 ? 0 : -1;
+}
+
+/* "8:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0"; a group that did nothing has no line. */
+int procfs_parse_io(const char *text, struct procfs_io *ret)
+{
+    struct procfs_io io = { 0 };
+    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        uint64_t read, written;
+        if (sscanf(line, "%*u:%*u rbytes=%" SCNu64 " wbytes=%" SCNu64, &read, &written) == 2) {
+            io.read += read;
+            io.written += written;
+        }
+    }
+    *ret = io;
+    return 0;
+}
+
+int procfs_parse_cgroup(const char *text, char *path, size_t size)
+{
+    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (text_starts(line, "0::/"))
+            return text_fit(path, size, "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
+    }
+    return -1;
+}

@@ -40,3 +40,12 @@ int procfs_parse_network(const char *text, struct procfs_network *ret);
 
 /* /proc/pressure/NAME: "some", over 10 s, 0 to 1; NAN if it is not there. */
 double procfs_parse_pressure(const char *text);
+
+/* A cgroup's cpu.stat, io.stat and /proc/PID/cgroup. */
+int procfs_parse_usage(const char *text, uint64_t *ret_usec);
+struct procfs_io {
+    uint64_t read, written; /* bytes, of all devices */
+};
+int procfs_parse_io(const char *text, struct procfs_io *ret);
+/* The path of the process in the unified hierarchy. */
+int procfs_parse_cgroup(const char *text, char *path, size_t size);

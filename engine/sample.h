@@ -31,6 +31,12 @@ struct host_sample {
     double disk_busy;                                             /* share of time, 0 to 1 */
     double net_received, net_sent;                                /* bytes/s, without loopback */
     double pressure_cpu, pressure_io, pressure_memory;            /* PSI some avg10, 0 to 1 */
+
+    /* The runner alone, where it is a unit of its own with a cgroup (version 2). */
+    double job_cpu;               /* CPUs in use: 1 is one of them all the time */
+    double job_memory;            /* bytes, page cache included */
+    double job_read, job_written; /* bytes/s, what it made the devices do */
+    double job_pressure_cpu, job_pressure_io, job_pressure_memory;
 };
 
 /* The columns of a host_sample, in order: the one list for journal, table and chart. */
@@ -55,4 +61,11 @@ struct host_sample {
     X(net_sent, "bytes/s")         \
     X(pressure_cpu, "share")       \
     X(pressure_io, "share")        \
-    X(pressure_memory, "share")
+    X(pressure_memory, "share")    \
+    X(job_cpu, "CPUs")             \
+    X(job_memory, "bytes")         \
+    X(job_read, "bytes/s")         \
+    X(job_written, "bytes/s")      \
+    X(job_pressure_cpu, "share")   \
+    X(job_pressure_io, "share")    \
+    X(job_pressure_memory, "share")

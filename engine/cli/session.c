@@ -7,6 +7,7 @@
 #include "engine/workspace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 
@@ -72,7 +73,13 @@ static int open_host(struct session *session, struct problem *why)
 {
     if (!session->workspace)
         return 0;
-    return host_sampler_open(device_of(workspace_fd(session->workspace)), &session->host, why);
+    char cgroup[PATH_MAX];
+    dev_t device = device_of(workspace_fd(session->workspace));
+    if (host_sampler_open(device, &session->host, why))
+        return -1;
+    if (host_own_cgroup(cgroup, sizeof cgroup))
+        host_sampler_watch(session->host, cgroup);
+    return 0;
 }
 
 static int make_run(struct session *session, struct outcome *outcome)

@@ -2,7 +2,9 @@
 INSERT INTO host_sample (job, run, leg, at, load1, load5, load15, cpu_user, cpu_system, cpu_iowait,
                          cpu_steal, cpu_idle, memory_available, dirty, writeback, disk_read,
                          disk_written, disk_reads, disk_writes, disk_busy, net_received, net_sent,
-                         pressure_cpu, pressure_io, pressure_memory)
+                         pressure_cpu, pressure_io, pressure_memory, job_cpu, job_memory,
+                         job_read, job_written, job_pressure_cpu, job_pressure_io,
+                         job_pressure_memory)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-        $21, $22, $23, $24, $25)
+        $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)
 ON CONFLICT (job, run, leg, at) DO NOTHING

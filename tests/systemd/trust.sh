@@ -35,14 +35,14 @@ forge() { # TARGET [NONCE [JOB]]
 {"job": ${3:-$number}, "nonce": "${2:-0123456789abcdef}", "workload": "create-scaling", "target": "$1", "params": {"files": 200}}
 TEXT
 }
-# The unit of that instance is started by the attacker and comes to its end; $said is what it logged.
+# The unit of that instance is started by the attacker and comes to its end; $said is what it logged last.
 launch() { # runner|clean INSTANCE
-    local unit=plimsoll-$1@$2.service cursor
-    cursor=$(inside journalctl -q -n 0 --show-cursor | sed -n 's/^-- cursor: //p')
+    local unit=plimsoll-$1@$2.service
     ask systemctl start "$unit" || true
     ended() { [[ "$(inside systemctl is-active "$unit" || true)" =~ ^(inactive|failed)$ ]]; }
     wait_for 60 ended
-    said=$(inside journalctl -q -o cat --after-cursor "$cursor" -t plimsoll-runner)
+    inside journalctl --sync
+    said=$(inside journalctl -q -o cat -n 1 "PLIMSOLL_JOB=$2")
 }
 says() { # SENTENCE PATTERN
     grep -qE "$2" <<<"$said" || { printf 'not ok - %s: it said\n%s\n' "$1" "$said" && exit 1; }

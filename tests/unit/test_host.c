@@ -1,4 +1,5 @@
 #include "engine/base/field_json.h"
+#include "engine/base/text.h"
 #include "engine/device.h"
 #include "engine/environment.h"
 #include "engine/host.h"
@@ -146,6 +147,70 @@ static void tells_nothing_of_a_disk_that_is_not_there(void **state)
     host_sampler_close(sampler);
 }
 
+static void put(const char *folder, const char *name, const char *content)
+{
+    scoped_free char *path = text_new("%s/%s", folder, name);
+    scoped_file FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(content, file) >= 0);
+}
+
+/* As the kernel writes the files of a group that has a runner in it. */
+static void samples_the_cgroup_of_a_runner(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/plimsoll-test-XXXXXX";
+    static const char *const names[] = { "cpu.stat",     "memory.current", "io.stat",
+                                         "cpu.pressure", "io.pressure",    "memory.pressure" };
+    struct host_sampler *sampler;
+    struct host_sample sample;
+    struct problem why = { 0 };
+    assert_non_null(mkdtemp(folder));
+    put(folder, "cpu.stat", "usage_usec 1000000\nuser_usec 1\nsystem_usec 2\n");
+    put(folder, "memory.current", "8192000\n");
+    put(folder, "io.stat",
+        "8:0 rbytes=100 wbytes=200 rios=1 wios=1 dbytes=0 dios=0\n"
+        "8:16 rbytes=1 wbytes=2 rios=1 wios=1 dbytes=0 dios=0\n");
+    put(folder, "cpu.pressure", "some avg10=1.50 avg60=0.00 avg300=0.00 total=1\n");
+    put(folder, "io.pressure", "some avg10=25.00 avg60=0.00 avg300=0.00 total=1\n");
+    assert_int_equal(host_sampler_open(makedev(0, 0), &sampler, &why), 0);
+    host_sampler_read(sampler, 1, &sample);
+    assert_true(isnan(sample.job_cpu) && isnan(sample.job_memory) && isnan(sample.job_read));
+    nsec before = clock_monotonic();
+    host_sampler_watch(sampler, folder);
+    put(folder, "cpu.stat", "usage_usec 3000000\nuser_usec 1\nsystem_usec 2\n");
+    put(folder, "io.stat",
+        "8:0 rbytes=100 wbytes=200 rios=1 wios=1 dbytes=0 dios=0\n"
+        "8:16 rbytes=1 wbytes=1000002 rios=1 wios=1 dbytes=0 dios=0\n");
+    host_sampler_read(sampler, 2, &sample);
+    double seconds = seconds_of(clock_monotonic() - before);
+    assert_true(sample.job_cpu >= 2 / seconds); /* two seconds of CPU in at most that time */
+    assert_true(sample.job_written >= 1e6 / seconds);
+    assert_float_equal(sample.job_read, 0, 0);
+    assert_float_equal(sample.job_written / sample.job_cpu, 5e5, 1);
+    assert_float_equal(sample.job_memory, 8192000, 0);
+    assert_float_equal(sample.job_pressure_cpu, 0.015, 1e-9);
+    assert_float_equal(sample.job_pressure_io, 0.25, 1e-9);
+    assert_true(isnan(sample.job_pressure_memory));
+    host_sampler_close(sampler);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        scoped_free char *path = text_new("%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void finds_the_unified_cgroup(void **state)
+{
+    (void)state;
+    char path[64];
+    assert_int_equal(
+        procfs_parse_cgroup("9:name=systemd:/a\n0::/system.slice/x@1.service\n", path, sizeof path),
+        0);
+    assert_string_equal(path, "/system.slice/x@1.service");
+    assert_int_equal(procfs_parse_cgroup("9:name=systemd:/a\n", path, sizeof path), -1);
+}
+
 static const json_t *at(const json_t *json, const char *first, const char *second)
 {
     const json_t *value = json_object_get(json, first);
@@ -228,6 +293,8 @@ int main(void)
         cmocka_unit_test(knows_hypervisors),
         cmocka_unit_test(samples_this_host),
         cmocka_unit_test(tells_nothing_of_a_disk_that_is_not_there),
+        cmocka_unit_test(samples_the_cgroup_of_a_runner),
+        cmocka_unit_test(finds_the_unified_cgroup),
         cmocka_unit_test(describes_this_machine),
         cmocka_unit_test(leaves_out_what_it_cannot_know),
         cmocka_unit_test(finds_the_disks_of_a_device),
