@@ -7,7 +7,7 @@ deb=${1:-}
 [ -n "$deb" ] || deb=$("$project/packaging/build-deb.sh" "$project/build/deb" | grep '/plimsoll_' | tail -n 1)
 
 state=/var/lib/plimsoll
-as_plimsoll() { inside setpriv --reuid=plimsoll --regid=plimsoll --init-groups --no-new-privs "$@"; }
+as_plimsoll() { inside setpriv --reuid=plimsoll --regid=plimsoll --init-groups "$@"; }
 # What the daemon could ask of systemd, asked by its user; the answer is kept in $work/answer.
 ask() { as_plimsoll "$@" >"$work/answer" 2>&1; }
 refused() { # SENTENCE COMMAND…: systemd says no
