@@ -49,6 +49,15 @@ static inline int direct_unlink(int folder, const char *name, int flags)
 {
     return (int)direct_call(SYS_unlinkat, folder, (long)name, flags, 0);
 }
+static inline int direct_mknod(int folder, const char *name, mode_t mode)
+{
+    return (int)direct_call(SYS_mknodat, folder, (long)name, mode, 0);
+}
+/* Within the folder. Five arguments: the library's renameat2 adds nothing but the call. */
+static inline int direct_rename(int folder, const char *from, const char *to, unsigned flags)
+{
+    return (int)syscall(SYS_renameat2, folder, from, folder, to, flags);
+}
 static inline int direct_stat(int folder, const char *name, struct stat *ret, int flags)
 {
 #if defined(SYS_newfstatat) && defined(__LP64__) /* where the kernel's struct is the library's */

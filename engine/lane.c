@@ -169,6 +169,13 @@ bool lane_begin(struct lane *lane)
     return true;
 }
 
+void lane_prepared(struct lane *lane)
+{
+    lane->cpu = clock_thread_cpu();
+    lane->start = clock_monotonic();
+    lane_restart(lane);
+}
+
 static uint64_t at_most(uint64_t n, uint64_t batch)
 {
     return n < batch ? n : batch;

@@ -52,6 +52,8 @@ void lane_settle(struct lane *lane);
 uint64_t lane_claim(struct lane *lane, uint64_t *ret_first);
 /* The next batch of as many operations as the body finds. False: stop now. */
 bool lane_begin(struct lane *lane);
+/* What came since the batch began prepared its operations: its clock starts now. Before the first of them. */
+void lane_prepared(struct lane *lane);
 /* Operation `number` failed with this errno. A limit of the target ends the phase: returns 0. Anything
  * else is a failure: -1, "operation NUMBER: cannot <doing> <name>: ...". */
 enum attempt {

@@ -9,21 +9,24 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
+enum { NAME_USUAL = 16 };
+
 /* What a new file takes beside its blocks: its directory entry, and its inode where those are not laid
  * out beforehand. Upper bounds, so that the floor holds. */
-static uint64_t metadata_bytes(const struct statfs *facts)
+static uint64_t metadata_bytes(const struct statfs *facts, uint64_t name)
 {
+    uint64_t longer = name > NAME_USUAL ? name - NAME_USUAL : 0;
     switch ((unsigned long)facts->f_type) {
     case EXT4_SUPER_MAGIC:
-        return 64;
+        return 64 + 2 * longer; /* directory blocks may be half full */
     case XFS_SUPER_MAGIC:
-        return 512 + 64 + 64; /* inode, entry, their trees */
+        return 512 + 64 + 64 + 2 * longer; /* inode, entry, their trees */
     case BTRFS_SUPER_MAGIC:
-        return 2048; /* inode and three items, in two copies, leaves half full */
+        return 2048 + 12 * longer; /* inode and three items, in two copies, leaves half full */
     case TMPFS_MAGIC:
         return 0;
     default:
-        return 512;
+        return 512 + 2 * longer;
     }
 }
 
@@ -48,7 +51,7 @@ int limits_init(struct limits *limits, int folder, double reserve, struct cost c
     limits->cost = (struct cost){
         .inodes = cost.inodes,
         .bytes = round_up(cost.bytes, (uint64_t)facts.f_bsize) +
-                 (cost.inodes ? metadata_bytes(&facts) : 0),
+                 (cost.inodes ? metadata_bytes(&facts, cost.name) : 0),
     };
     limits->in_flight = (lanes - 1) * batch;
     return 0;

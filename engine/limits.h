@@ -11,6 +11,7 @@
 /* What one operation takes. */
 struct cost {
     uint64_t inodes, bytes;
+    uint64_t name; /* bytes of the name that a new inode gets */
 };
 
 struct limits {

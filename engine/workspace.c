@@ -169,26 +169,33 @@ static bool name_is_made(const struct made *made, const char *name)
         return false;
     for (i = 1; isdigit((unsigned char)name[i]) && i <= made->digits; i++)
         number = number * 10 + (uint64_t)(name[i] - '0');
-    return i == made->digits + 1 && name[i] == 0 && number < made->below;
+    if (i != made->digits + 1 || number >= made->below)
+        return false;
+    while (i < made->length && name[i] == PADDING)
+        i++;
+    return i >= made->length && name[i] == 0;
 }
 
-/* By name, kind, owner and size; never followed. Gone meanwhile counts as not ours. */
-static bool is_made(const struct sweep *sweep, const char *name)
+/* By name, kind, owner and size; never followed. Gone meanwhile counts as not ours: NULL. */
+static const struct made *find_made(const struct sweep *sweep, const char *name)
 {
     const struct made *made = sweep->made;
     struct stat facts;
-    if (!name_is_made(made, name) || fstatat(sweep->folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
-        return false;
-    if (facts.st_uid != geteuid())
-        return false;
-    if (made->inside)
-        return S_ISDIR(facts.st_mode);
-    return S_ISREG(facts.st_mode) && (uint64_t)facts.st_size <= made->bytes_most;
+    while (made && !name_is_made(made, name))
+        made = made->or ;
+    if (!made || fstatat(sweep->folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+        facts.st_uid != geteuid())
+        return NULL;
+    bool fits = made->inside
+                    ? S_ISDIR(facts.st_mode)
+                    : S_ISREG(facts.st_mode) && (uint64_t)facts.st_size <= made->bytes_most;
+    return fits ? made : NULL;
 }
 
 static int sweep_folder(struct sweep *sweep, struct problem *why);
 
-static int sweep_inside(struct sweep *sweep, const char *name, struct problem *why)
+static int sweep_inside(struct sweep *sweep, const struct made *inside, const char *name,
+                        struct problem *why)
 {
     char prefix[300];
     scoped_fd int folder = workspace_open_folder(sweep->folder, name, why);
@@ -196,9 +203,7 @@ static int sweep_inside(struct sweep *sweep, const char *name, struct problem *w
         return -1;
     if (text_fit(prefix, sizeof prefix, "%s%s/", sweep->prefix, name))
         return problem_set(why, PROBLEM_INTERNAL, "%s is too long", name);
-    struct sweep inner = {
-        .run = sweep->run, .folder = folder, .made = sweep->made->inside, .prefix = prefix
-    };
+    struct sweep inner = { .run = sweep->run, .folder = folder, .made = inside, .prefix = prefix };
     return sweep_folder(&inner, why);
 }
 
@@ -206,12 +211,13 @@ static int sweep_entry(struct sweep *sweep, const char *name, struct problem *wh
 {
     char shown[600];
     snprintf(shown, sizeof shown, "%s%s", sweep->prefix, name);
-    bool folder = sweep->made->inside != NULL;
-    if (run_spares(sweep->run, shown) || !is_made(sweep, name)) {
+    const struct made *made = run_spares(sweep->run, shown) ? NULL : find_made(sweep, name);
+    if (!made) {
         run_foreign(sweep->run, shown);
         return 0;
     }
-    if (folder && sweep_inside(sweep, name, why))
+    bool folder = made->inside != NULL;
+    if (folder && sweep_inside(sweep, made->inside, name, why))
         return -1;
     if (unlinkat(sweep->folder, name, folder ? AT_REMOVEDIR : 0) == 0)
         sweep->removed++;

@@ -10,7 +10,7 @@
 struct run;
 struct workspace;
 
-enum { NAME_DIGITS_MOST = 10, WORKSPACE_NAME = 96 };
+enum { NAME_DIGITS_MOST = 10, PADDING = 'x', WORKSPACE_NAME = 96 };
 
 /* "plimsoll-JOB-RUN-NONCE" */
 must_check int workspace_name(char name[WORKSPACE_NAME], job_id job, unsigned run,
@@ -30,13 +30,16 @@ const char *workspace_path(const struct workspace *workspace);
 /* Opens a folder below another one, never through a symbolic link or onto another filesystem. */
 must_check int workspace_open_folder(int folder, const char *name, struct problem *why);
 
-/* A kind of entry that a run makes: a prefix and a number of so many digits, below `below`. */
+/* A kind of entry that a run makes: a prefix, a number of so many digits, below `below`, and then PADDING
+ * up to `length`. */
 struct made {
     char prefix;
     unsigned digits;
     uint64_t below;
+    unsigned length;           /* of the name; 0: without padding */
     uint64_t bytes_most;       /* of a file; a larger one is not ours */
     const struct made *inside; /* not NULL: it is a folder, with such entries */
+    const struct made * or ;   /* another kind that may stand beside it */
 };
 /* Removes such entries that belong to our user and are not to be spared; everything else is told to
  * run_foreign(). Progress goes to run_removed(). Repeatable. */

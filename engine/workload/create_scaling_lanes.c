@@ -1,51 +1,6 @@
-/* The loops of create-scaling. Each is written once over a table of calls and compiled twice: with the
- * system's calls, and with calls that return at once, which shows what the engine itself costs. */
+/* How the lanes of create-scaling make files. */
 #include "engine/workload/create_scaling.h"
-
-#include "engine/direct.h"
-#include "engine/workspace.h"
-
-struct calls {
-    int (*open)(int folder, const char *name, int flags, mode_t mode);
-    ssize_t (*write)(int fd, const void *bytes, size_t n);
-    int (*fsync)(int fd);
-    int (*close)(int fd);
-    int (*stat)(int folder, const char *name, struct stat *ret, int flags);
-    int (*unlink)(int folder, const char *name, int flags);
-};
-
-static const struct calls system_calls = { direct_open,  direct_write, direct_fsync,
-                                           direct_close, direct_stat,  direct_unlink };
-
-static inline int null_open(int folder, const char *name, int flags, mode_t mode)
-{
-    (void)folder, (void)name, (void)flags, (void)mode;
-    return 0;
-}
-static inline ssize_t null_write(int fd, const void *bytes, size_t n)
-{
-    (void)fd, (void)bytes;
-    return (ssize_t)n;
-}
-static inline int null_fd(int fd)
-{
-    (void)fd;
-    return 0;
-}
-static inline int null_stat(int folder, const char *name, struct stat *ret, int flags)
-{
-    (void)folder, (void)name, (void)ret, (void)flags;
-    return 0;
-}
-static inline int null_unlink(int folder, const char *name, int flags)
-{
-    (void)folder, (void)name, (void)flags;
-    return 0;
-}
-static const struct calls null_calls = { null_open, null_write, null_fd,
-                                         null_fd,   null_stat,  null_unlink };
-
-#define loop_of static inline __attribute__((always_inline)) int
+#include "engine/workload/create_scaling_calls.h"
 
 void folder_name(char name[FOLDER_NAME], unsigned lane)
 {
@@ -55,8 +10,7 @@ void folder_name(char name[FOLDER_NAME], unsigned lane)
     name[FOLDER_DIGITS + 1] = 0;
 }
 
-/* The folder that a lane works in, as a descriptor of its own. -1: cannot. Null target: a number. */
-static int lane_folder(const struct site *site, unsigned lane, bool make, struct problem *why)
+int lane_folder(const struct site *site, unsigned lane, bool make, struct problem *why)
 {
     char name[FOLDER_NAME] = ".";
     if (site->folder < 0)
@@ -72,7 +26,9 @@ static int lane_folder(const struct site *site, unsigned lane, bool make, struct
 
 /* One lane's means to make a file. */
 struct maker {
-    int folder, flags, sync;
+    int folder, flags, sync; /* folder: of this batch, borrowed */
+    int own;                 /* the lane's folder */
+    char name[NAME_ROOM];
     uint64_t bytes;
     size_t room; /* of data */
     char *data;
@@ -147,23 +103,24 @@ static int give_up(struct lane *lane, const struct maker *maker, uint64_t number
 
 /* Makes n files from `first` on; *ret_made tells how many. -1: a failure. */
 loop_of make_batch(struct lane *lane, struct maker *maker, uint64_t first, uint64_t n,
-                   uint64_t *ret_made, struct extent *extent, const struct calls *calls,
-                   struct problem *why)
+                   uint64_t *ret_made, struct extent *extent, enum create_call call,
+                   const struct calls *calls, struct problem *why)
 {
-    char name[FILE_NAME];
+    char *name = maker->name;
     uint64_t made = 0;
     int result = 0;
-    file_name(name, first);
+    file_name(name, PREFIX_MADE, first);
     lane_restart(lane);
     while (made < n) {
-        int fd = calls->open(maker->folder, name, maker->flags, 0600);
+        int fd = call == CREATE_BY_MKNOD ? calls->mknod(maker->folder, name, S_IFREG | 0600)
+                                         : calls->open(maker->folder, name, maker->flags, 0600);
         if (fd < 0) {
             if (errno == EEXIST)
                 extent->stranger = first + made + 1;
             result = lane_refused(lane, errno, ATTEMPT_NAME, first + made, "create", name, why);
             break;
         }
-        int error = complete(maker, fd, calls);
+        int error = call == CREATE_BY_MKNOD ? 0 : complete(maker, fd, calls);
         if (error) {
             result = give_up(lane, maker, first + made, name, error, why);
             break;
@@ -192,28 +149,30 @@ static int maker_init(struct maker *maker, struct lane *lane, const struct site 
         return problem_memory(why);
     if (maker->data)
         fill_random(maker->data, site->buffer, maker->stamp);
-    maker->folder = lane_folder(site, lane_index(lane), true, why);
-    return maker->folder < 0 ? -1 : 0;
+    file_name_begin(maker->name, with);
+    maker->own = lane_folder(site, lane_index(lane), true, why);
+    return maker->own < 0 ? -1 : 0;
 }
 
 static void maker_done(struct maker *maker)
 {
     free(maker->data);
-    close_cell(&maker->folder);
+    close_cell(&maker->own);
 }
 
-loop_of create_loop(struct lane *lane, const void *arg, const struct calls *calls,
-                    struct problem *why)
+loop_of create_loop(struct lane *lane, const void *arg, enum create_call call,
+                    const struct calls *calls, struct problem *why)
 {
     const struct site *site = arg;
     struct extent *extent = &site->extents[lane_index(lane)];
     bool private = site->with->layout == LAYOUT_PRIVATE;
-    scoped(maker_done) struct maker maker = { .folder = -1 };
+    scoped(maker_done) struct maker maker = { .own = -1 };
     if (maker_init(&maker, lane, site, why))
         return -1;
     for (uint64_t claimed, n; (n = lane_claim(lane, &claimed)) > 0;) {
         uint64_t first = private ? extent->made : claimed, made;
-        int result = make_batch(lane, &maker, first, n, &made, extent, calls, why);
+        maker.folder = folder_of(site, maker.own, first);
+        int result = make_batch(lane, &maker, first, n, &made, extent, call, calls, why);
         extent->made += made;
         extent->end = first + n;
         if (made < n) {
@@ -230,135 +189,20 @@ loop_of create_loop(struct lane *lane, const void *arg, const struct calls *call
 
 int create_lane(struct lane *lane, const void *arg, struct problem *why)
 {
-    return create_loop(lane, arg, &system_calls, why);
+    return create_loop(lane, arg, CREATE_BY_OPEN, &system_calls, why);
 }
 
 int create_lane_null(struct lane *lane, const void *arg, struct problem *why)
 {
-    return create_loop(lane, arg, &null_calls, why);
+    return create_loop(lane, arg, CREATE_BY_OPEN, &null_calls, why);
 }
 
-/* --- stat and remove: over what exists --- */
-
-typedef int one_fn(int folder, const char *name, const struct calls *calls);
-
-/* The numbers of one batch lie in one piece, but for batches across a gap. */
-loop_of visit_loop(struct lane *lane, const void *arg, one_fn *one, const char *doing,
-                   const struct calls *calls, struct problem *why)
+int mknod_lane(struct lane *lane, const void *arg, struct problem *why)
 {
-    const struct site *site = arg;
-    const struct extent *own = &site->extents[lane_index(lane)];
-    const struct piece whole = { .first = 0, .n = own->made };
-    bool private = site->with->layout == LAYOUT_PRIVATE;
-    scoped_fd int folder = lane_folder(site, lane_index(lane), false, why);
-    if (folder < 0)
-        return -1;
-    for (uint64_t ordinal, n; (n = lane_claim(lane, &ordinal)) > 0;) {
-        while (n > 0) {
-            const struct piece *piece = private ? &whole : manifest_find(&site->exist, ordinal);
-            uint64_t skipped = ordinal - piece->before, here = piece->n - skipped;
-            char name[FILE_NAME];
-            if (here > n)
-                here = n;
-            file_name(name, piece->first + skipped);
-            lane_restart(lane);
-            for (uint64_t i = 0; i < here; i++) {
-                if (one(folder, name, calls) != 0)
-                    return lane_refused(lane, errno, ATTEMPT_OTHER, ordinal + i, doing, name, why);
-                file_name_next(name);
-                if (!lane_note(lane, 0))
-                    return 0;
-            }
-            ordinal += here;
-            n -= here;
-        }
-    }
-    return 0;
+    return create_loop(lane, arg, CREATE_BY_MKNOD, &system_calls, why);
 }
 
-static inline __attribute__((always_inline)) int stat_one(int folder, const char *name,
-                                                          const struct calls *calls)
+int mknod_lane_null(struct lane *lane, const void *arg, struct problem *why)
 {
-    struct stat facts;
-    return calls->stat(folder, name, &facts, AT_SYMLINK_NOFOLLOW);
-}
-
-static inline __attribute__((always_inline)) int remove_one(int folder, const char *name,
-                                                            const struct calls *calls)
-{
-    return calls->unlink(folder, name, 0);
-}
-
-int stat_lane(struct lane *lane, const void *arg, struct problem *why)
-{
-    return visit_loop(lane, arg, stat_one, "stat", &system_calls, why);
-}
-
-int stat_lane_null(struct lane *lane, const void *arg, struct problem *why)
-{
-    return visit_loop(lane, arg, stat_one, "stat", &null_calls, why);
-}
-
-int remove_lane(struct lane *lane, const void *arg, struct problem *why)
-{
-    return visit_loop(lane, arg, remove_one, "remove", &system_calls, why);
-}
-
-int remove_lane_null(struct lane *lane, const void *arg, struct problem *why)
-{
-    return visit_loop(lane, arg, remove_one, "remove", &null_calls, why);
-}
-
-/* --- list --- */
-
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
-
-/* How many of the entries have the form of ours; strangers are clean-up's matter. */
-static uint64_t count_files(const char *buffer, long bytes)
-{
-    uint64_t n = 0;
-    for (long at = 0; at < bytes;) {
-        const struct entry *entry = (const void *)(buffer + at);
-        n += entry->length >= offsetof(struct entry, name) + FILE_NAME && entry->name[0] == 'f' &&
-             entry->name[FILE_DIGITS + 1] == 0;
-        at += entry->length;
-    }
-    return n;
-}
-
-/* Whole calls until a batch is full or the listing ends. 1: more; 0: the end; -1: a failure. */
-static int list_batch(struct lane *lane, const struct site *site, int folder, char *buffer,
-                      struct problem *why)
-{
-    uint64_t *listed = &site->listed[lane_index(lane)], before = *listed;
-    while (*listed - before < site->with->batch) {
-        long got = direct_list(folder, buffer, site->buffer);
-        if (got < 0)
-            return lane_refused(lane, errno, ATTEMPT_OTHER, *listed, "list", "the run directory",
-                                why);
-        uint64_t n = count_files(buffer, got);
-        *listed += n;
-        if (!lane_note_many(lane, n, 0) || got == 0)
-            return 0;
-    }
-    return 1;
-}
-
-int list_lane(struct lane *lane, const void *arg, struct problem *why)
-{
-    const struct site *site = arg;
-    int more = 1;
-    scoped_fd int folder = lane_folder(site, lane_index(lane), false, why);
-    scoped_free char *buffer = malloc(site->buffer);
-    if (folder < 0 || !buffer)
-        return folder < 0 ? -1 : problem_memory(why);
-    while (more > 0 && lane_begin(lane))
-        more = list_batch(lane, site, folder, buffer, why);
-    return more < 0 ? -1 : 0;
+    return create_loop(lane, arg, CREATE_BY_MKNOD, &null_calls, why);
 }

@@ -1,4 +1,5 @@
 #include "engine/workload/create_scaling.h"
+#include "engine/workload/permutation.h"
 #include "engine/workload/workload.h"
 #include "tests/unit/place.h"
 
@@ -10,11 +11,15 @@ static void names_count_up_as_numbers_do(void **state)
     (void)state;
     static const uint64_t starts[] = { 0, 8, 99, 999, 1999999999, 9999999990 };
     for (size_t i = 0; i < COUNT_OF(starts); i++) {
-        char counted[FILE_NAME], made[FILE_NAME];
-        file_name(counted, starts[i]);
+        const struct create_scaling with = { .name_length = i % 2 ? 40 : 0 };
+        char counted[NAME_ROOM], made[NAME_ROOM];
+        file_name_begin(counted, &with);
+        file_name_begin(made, &with);
+        file_name(counted, PREFIX_MADE, starts[i]);
         for (uint64_t n = starts[i]; n < starts[i] + 9; n++) {
-            file_name(made, n);
+            file_name(made, PREFIX_MADE, n);
             assert_string_equal(counted, made);
+            assert_int_equal(strlen(counted), i % 2 ? 40 : NAME_LEAST);
             assert_int_equal(strtoull(counted + 1, NULL, 10), n);
             file_name_next(counted);
         }
@@ -69,6 +74,50 @@ static void what_exists_is_what_was_claimed_without_the_gaps(void **state)
     }
 }
 
+static void a_random_order_has_every_number_once_and_depends_on_its_seed(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 1, 2, 3, 4, 5, 100, 4096, 4097, 100000 };
+    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+        struct permutation one, other;
+        uint64_t n = sizes[s], same = 0, in_place = 0;
+        permutation_init(&one, n, 1);
+        permutation_init(&other, n, 2);
+        bool *seen = calloc(n, sizeof *seen);
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t at = permutation_of(&one, i);
+            if (at >= n || seen[at])
+                fail_msg("of %llu: number %llu gives %llu", (unsigned long long)n,
+                         (unsigned long long)i, (unsigned long long)at);
+            seen[at] = true;
+            assert_true(permutation_of(&one, i) == at);
+            same += permutation_of(&other, i) == at;
+            in_place += at == i;
+        }
+        free(seen);
+        if (n >= 100) /* one of each is expected by chance */
+            assert_true(same < 12 && in_place < 12);
+    }
+}
+
+static void a_random_order_leaves_no_trend(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    struct permutation permutation;
+    double sum = 0, apart = 0, before = 0;
+    permutation_init(&permutation, N, 7);
+    for (uint64_t i = 0; i < N; i++) {
+        double at = (double)permutation_of(&permutation, i);
+        sum += at * (double)i;
+        apart += i ? (at > before ? at - before : before - at) : 0;
+        before = at;
+    }
+    /* means of two independent uniform orders: N^3 / 4, and N / 3 from one to the next */
+    assert_true(sum > 0.248 * N * N * (double)N && sum < 0.252 * N * N * (double)N);
+    assert_true(apart / N > 0.32 * N && apart / N < 0.35 * N);
+}
+
 static void refuses_rules_that_span_fields(void **state)
 {
     (void)state;
@@ -80,6 +129,23 @@ static void refuses_rules_that_span_fields(void **state)
         { { .files = 10, .threads = 11, .operations = OPERATION_CREATE }, "/params/threads" },
         { { .files = 10, .threads = 1, .operations = OPERATION_STAT }, "/params/operations" },
         { { .files = 10, .threads = 1, .operations = 0 }, "/params/operations" },
+        { { .files = 10,
+            .threads = 1,
+            .operations = OPERATION_CREATE,
+            .create_call = CREATE_BY_MKNOD },
+          NULL },
+        { { .files = 10,
+            .threads = 1,
+            .operations = OPERATION_CREATE,
+            .create_call = CREATE_BY_MKNOD,
+            .file_bytes = 1 },
+          "/params/file_bytes" },
+        { { .files = 10,
+            .threads = 1,
+            .operations = OPERATION_CREATE,
+            .create_call = CREATE_BY_MKNOD,
+            .sync = SYNC_FSYNC },
+          "/params/sync" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct problem why = { 0 };
@@ -106,7 +172,7 @@ static enum cleanup_state clean(struct place *place, struct create_scaling with)
 
 static void assert_phases(const struct place *place, uint64_t files, uint64_t bytes)
 {
-    static const char *const names[] = { "create", "list", "stat", "remove" };
+    static const char *const names[] = { "create", "list", "stat", "open", "rename", "remove" };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         scoped_series struct series series;
         series_read(place, names[i], &series);
@@ -129,6 +195,23 @@ static void goes_through_its_phases_and_leaves_nothing(void **state)
         { .files = 50, .batch = 10, .threads = 2, .file_bytes = 1, .sync = SYNC_OPEN },
         { .files = 50, .batch = 10, .threads = 1, .file_bytes = 5000, .sync = SYNC_DIRECTORY },
         { .files = 1, .batch = 1000000, .threads = 1 },
+        { .files = 1500, .batch = 100, .threads = 2, .create_call = CREATE_BY_MKNOD },
+        { .files = 300, .batch = 7, .threads = 2, .name_length = 255, .order = ORDER_RANDOM },
+        { .files = 1500, .batch = 300, .threads = 2, .order = ORDER_RANDOM, .seed = 3 },
+        { .files = 1500,
+          .batch = 100,
+          .threads = 3,
+          .layout = LAYOUT_PRIVATE,
+          .order = ORDER_RANDOM },
+        { .files = 2050, .batch = 100, .threads = 2, .layout = LAYOUT_FANOUT, .directories = 7 },
+        { .files = 50, .batch = 100, .threads = 1, .layout = LAYOUT_FANOUT, .directories = 3 },
+        { .files = 1500,
+          .batch = 10,
+          .threads = 3,
+          .layout = LAYOUT_FANOUT,
+          .directories = 2,
+          .name_length = 100,
+          .order = ORDER_RANDOM },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct create_scaling with = cases[i];
@@ -136,7 +219,8 @@ static void goes_through_its_phases_and_leaves_nothing(void **state)
         void *own = NULL;
         assert_int_equal(place_setup(&own), 0);
         struct place *place = own;
-        with.operations = OPERATION_CREATE | OPERATION_LIST | OPERATION_STAT | OPERATION_REMOVE;
+        with.operations = OPERATION_CREATE | OPERATION_LIST | OPERATION_STAT | OPERATION_OPEN |
+                          OPERATION_RENAME | OPERATION_REMOVE;
         if (execute(place, with, &why) != JOB_SUCCEEDED)
             fail_msg("case %zu: %s", i, why.message);
         assert_phases(place, with.files, with.files * with.file_bytes);
@@ -157,6 +241,34 @@ static void what_is_not_removed_by_a_phase_is_removed_by_clean_up(void **state)
     assert_int_equal(clean(place, with), CLEANUP_DONE);
     assert_int_equal(run_removed_count(place->run), 3000);
     assert_int_equal(clean(place, with), CLEANUP_DONE); /* and once more */
+}
+
+static void clean_up_knows_every_name_that_parameters_may_make(void **state)
+{
+    (void)state;
+    static const struct create_scaling cases[] = {
+        { .name_length = 255 },
+        { .name_length = 200, .layout = LAYOUT_PRIVATE },
+        { .layout = LAYOUT_FANOUT, .directories = 5 },
+        { .layout = LAYOUT_FANOUT, .directories = 1000, .name_length = 30 },
+    };
+    for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
+        struct create_scaling with = cases[i / 2];
+        struct problem why = { 0 };
+        void *own = NULL;
+        with.files = 700;
+        with.batch = 10;
+        with.threads = 2;
+        with.operations = OPERATION_CREATE | (i % 2 ? OPERATION_RENAME : 0);
+        assert_int_equal(place_setup(&own), 0);
+        struct place *place = own;
+        if (execute(place, with, &why) != JOB_SUCCEEDED)
+            fail_msg("case %zu: %s", i, why.message);
+        if (clean(place, with) != CLEANUP_DONE)
+            fail_msg("case %zu: clean-up left something", i);
+        assert_int_equal(faccessat(place->folder, "run", F_OK, 0), -1);
+        place_teardown(&own);
+    }
 }
 
 static void touch(struct place *place, const char *name)
@@ -203,6 +315,84 @@ static void a_file_that_was_there_before_fails_the_run_and_stays(void **state)
     /* once somebody has taken it away, a repeated clean-up gets through */
     unlinkat(workspace_fd(place->workspace), names[0], 0);
     assert_int_equal(clean(place, with), CLEANUP_DONE);
+}
+
+static void a_rename_never_replaces_what_it_finds(void **state)
+{
+    struct place *place = *state;
+    struct problem why = { 0 };
+    const struct create_scaling with = {
+        .files = 1000, .batch = 100, .threads = 1, .operations = OPERATION_CREATE | OPERATION_RENAME
+    };
+    static const char *const names[] = { "r0000000345" };
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    touch(place, names[0]);
+    assert_int_equal(
+        run_execute(place_run(place, -1), workload_find("create-scaling"), &with, &why),
+        JOB_FAILED);
+    assert_string_equal(why.message,
+                        "phase rename: operation 345: cannot rename f0000000345: File exists");
+    assert_int_equal(clean(place, with), CLEANUP_BLOCKED);
+    assert_foreign(place, names, 1);
+    assert_int_equal(run_removed_count(place->run), 1000);
+    unlinkat(workspace_fd(place->workspace), names[0], 0);
+    assert_int_equal(clean(place, with), CLEANUP_DONE);
+}
+
+static void files_are_removed_by_either_name_after_a_rename_that_ended_early(void **state)
+{
+    struct place *place = *state;
+    bool limited;
+    const struct create_scaling with = { .files = 100, .batch = 10, .threads = 1 };
+    struct extent extent = { .end = 100, .made = 100 };
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    for (uint64_t i = 0; i < 100; i++) {
+        char name[NAME_ROOM];
+        file_name_begin(name, &with);
+        file_name(name, i < 55 ? PREFIX_RENAMED : PREFIX_MADE, i);
+        touch(place, name);
+    }
+    struct site site = { .with = &with,
+                         .folder = workspace_fd(place->workspace),
+                         .extents = &extent,
+                         .prefix = PREFIX_RENAMED,
+                         .visit = VISIT_REMOVE_EITHER };
+    must(manifest_new(&extent, 1, &site.exist, &unmet));
+    const struct phase remove = { .name = "remove",
+                                  .unit = "files",
+                                  .lanes = 1,
+                                  .total = 100,
+                                  .batch = 10,
+                                  .body = visit_lane,
+                                  .arg = &site };
+    must(run_phase(place_run(place, -1), &remove, &limited, &unmet));
+    manifest_done(&site.exist);
+    assert_int_equal(workspace_remove(place->workspace, &(struct problem){ 0 }), 0);
+}
+
+static void a_null_target_goes_through_every_operation(void **state)
+{
+    (void)state;
+    for (int order = ORDER_CREATED; order <= ORDER_RANDOM; order++) {
+        struct problem why = { 0 };
+        void *own = NULL;
+        assert_int_equal(place_setup(&own), 0);
+        struct place *place = own;
+        const struct create_scaling with = { .files = 1000,
+                                             .batch = 100,
+                                             .threads = 2,
+                                             .layout = LAYOUT_FANOUT,
+                                             .directories = 4,
+                                             .order = order,
+                                             .operations = 63 };
+        assert_int_equal(
+            run_execute(place_run(place, -1), workload_find("create-scaling"), &with, &why),
+            JOB_SUCCEEDED);
+        size_t n;
+        run_phases(place->run, &n);
+        assert_int_equal(n, 5); /* there is nothing to list */
+        place_teardown(&own);
+    }
 }
 
 static void clean_up_leaves_and_lists_what_is_not_the_runs(void **state)
@@ -261,7 +451,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_count_up_as_numbers_do),
         cmocka_unit_test(what_exists_is_what_was_claimed_without_the_gaps),
+        cmocka_unit_test(a_random_order_has_every_number_once_and_depends_on_its_seed),
+        cmocka_unit_test(a_random_order_leaves_no_trend),
         cmocka_unit_test(refuses_rules_that_span_fields),
+        cmocka_unit_test(clean_up_knows_every_name_that_parameters_may_make),
+        cmocka_unit_test(a_null_target_goes_through_every_operation),
+        at_a_place(a_rename_never_replaces_what_it_finds),
+        at_a_place(files_are_removed_by_either_name_after_a_rename_that_ended_early),
         cmocka_unit_test(goes_through_its_phases_and_leaves_nothing),
         at_a_place(what_is_not_removed_by_a_phase_is_removed_by_clean_up),
         at_a_place(a_file_that_was_there_before_fails_the_run_and_stays),
