@@ -10,6 +10,7 @@ handle_fn job_change, job_delete;                    /* job_change.c */
 handle_fn job_series;                                /* series.c */
 handle_fn job_host;                                  /* host.c */
 handle_fn job_findings;                              /* findings.c */
+handle_fn job_chart;                                 /* chart.c */
 handle_fn job_report;                                /* report.c */
 handle_fn job_journal;                               /* journal.c */
 handle_fn comparisons_get;                           /* comparisons.c */

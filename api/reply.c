@@ -44,7 +44,7 @@ static void reply_clear(struct reply *reply)
     for (size_t i = 0; i < reply->headers_n; i++)
         free(reply->headers[i].value);
     reply->headers_n = 0;
-    reply->etag[0] = '\0';
+    reply->etag[0] = reply->policy[0] = '\0';
     reply->gzip = reply->page = false;
     reply->keep = 0;
 }
@@ -167,6 +167,20 @@ void reply_problem(struct reply *reply, const struct problem *problem, const cha
         (void)!reply_header(reply, &why, "WWW-Authenticate", "Bearer realm=\"plimsoll\"");
     if (later)
         (void)!reply_header(reply, &why, "Retry-After", "%d", reply->status == 429 ? 5 : 2);
+}
+
+int reply_style(struct reply *reply, const char *css, struct problem *why)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char text[sodium_base64_ENCODED_LEN(sizeof hash, sodium_base64_VARIANT_ORIGINAL)];
+    crypto_hash_sha256(hash, (const unsigned char *)css, strlen(css));
+    sodium_bin2base64(text, sizeof text, hash, sizeof hash, sodium_base64_VARIANT_ORIGINAL);
+    if (text_fit(reply->policy, sizeof reply->policy,
+                 "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'; "
+                 "frame-ancestors 'none'",
+                 text))
+        return problem_set(why, PROBLEM_INTERNAL, "the policy does not fit");
+    return 0;
 }
 
 int reply_etag(struct reply *reply, struct problem *why)

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-enum { REPLY_HEADERS = 8, ETAG_TEXT = 48, GZIP_LEAST = 1024 };
+enum { REPLY_HEADERS = 8, ETAG_TEXT = 48, POLICY_TEXT = 192, GZIP_LEAST = 1024 };
 
 /* Bytes that are made while they are sent. */
 struct stream {
@@ -28,9 +28,10 @@ struct reply {
     size_t n;
     int file; /* -1: none */
     uint64_t file_bytes;
-    struct stream stream; /* read NULL: none */
-    bool gzip;            /* the body is compressed, or the stream shall be */
-    bool page;            /* for a browser to show: may load its own scripts and styles */
+    struct stream stream;     /* read NULL: none */
+    bool gzip;                /* the body is compressed, or the stream shall be */
+    bool page;                /* for a browser to show: may load its own scripts and styles */
+    char policy[POLICY_TEXT]; /* Content-Security-Policy of its own; "": page_policy, data_policy */
     const char *cache_control;
     char etag[ETAG_TEXT]; /* with its quotes; "": none */
     struct reply_header headers[REPLY_HEADERS];
@@ -62,6 +63,8 @@ must_check int reply_fields(struct reply *reply, const struct field *table, cons
 void reply_problem(struct reply *reply, const struct problem *problem, const char *request_id);
 must_check int reply_header(struct reply *reply, struct problem *why, const char *name,
                             const char *fmt, ...) printf_like(4, 5);
+/* The body may use this style sheet, which stands in it, and load nothing else. */
+must_check int reply_style(struct reply *reply, const char *css, struct problem *why);
 /* The ETag of the bytes, unless there is one. */
 must_check int reply_etag(struct reply *reply, struct problem *why);
 /* ETag from the bytes and compression if asked for and worth it. No change after it. */

@@ -1,5 +1,6 @@
 /* The whole surface. To add an address: a row here, and its handler in the file of its noun. What a
  * row takes and answers is in the field tables it names; /openapi.json is made from the same rows. */
+#include "api/chart.h"
 #include "api/comparisons.h"
 #include "api/handlers.h"
 #include "api/job_answer.h"
@@ -61,6 +62,8 @@ const struct route routes[] = {
   "What the numbers mean, in words and figures.",           NONE, NONE, findings_answer },
 { METHOD_GET,    API "/jobs/{id}/report",    ROLE_VIEWER,   job_report,      200,
   "The job as a report: for a ticket or a program.",        IN(report_query), NONE, report_answer, report_types },
+{ METHOD_GET,    API "/jobs/{id}/chart.svg", ROLE_VIEWER,   job_chart,       200,
+  "A picture of a phase, with what was found of it.",       IN(chart_query), NONE, NULL, chart_types },
 { METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,
   "The journal as it is.",                                  NONE, NONE, NULL, journal_types },
 { METHOD_GET,    API "/comparisons",         ROLE_VIEWER,   comparisons_get, 200,

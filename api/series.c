@@ -13,19 +13,20 @@
 enum { AS_JSON }; /* and CSV */
 static const char *const formats[] = { "accept", "json", "csv", NULL };
 static const char *const axes[] = { "load", "at", NULL };
-static const char *const measures[] = { "elapsed", "rate", "cpu", "switches", "ops", "bytes",
+const char *const series_measures[] = { "elapsed", "rate", "cpu", "switches", "ops", "bytes",
                                         "errors",  "p50",  "p99", "max",      NULL };
 /* Their units; "" means the phase's own, "/s" the phase's own per second. */
 static const char *const measure_units[] = { "s",     "/s",     "ns", "switches", "",
                                              "bytes", "errors", "ns", "ns",       "ns" };
-_Static_assert(COUNT_OF(measures) == COUNT_OF(measure_units) + 1, "a unit for each measure");
+_Static_assert(COUNT_OF(measure_units) == SERIES_MEASURES, "known elsewhere");
+_Static_assert(COUNT_OF(series_measures) == COUNT_OF(measure_units) + 1, "a unit for each measure");
 
 const char *const series_types[] = { "application/json", "text/csv", NULL };
 
 const struct field series_get_query[] = {
     FIELD_TEXT(struct series_get_query, phase, "Which phase; the first one if not given.", .min = 1,
                .max = 31),
-    FIELD_CHOICE(struct series_get_query, y, "What of each batch.", .choices = measures,
+    FIELD_CHOICE(struct series_get_query, y, "What of each batch.", .choices = series_measures,
                  .preset_text = "elapsed"),
     FIELD_CHOICE(struct series_get_query, x, "Against what.", .choices = axes,
                  .preset_text = "load"),
@@ -96,25 +97,27 @@ static json_t *column(const double *values, size_t n, bool whole)
     return array;
 }
 
-static json_t *unit_of(const char *unit, const char *phase_unit)
+const char *series_unit(int y, const char *phase_unit, char text[SERIES_UNIT])
 {
-    if (unit[0] == '\0')
-        return json_text(phase_unit);
-    return unit[0] == '/' ? json_sprintf("%s%s", phase_unit, unit) : json_string(unit);
+    const char *unit = measure_units[y];
+    snprintf(text, SERIES_UNIT, "%s%s", unit[0] == '\0' || unit[0] == '/' ? phase_unit : "", unit);
+    return text;
 }
 
 static json_t *series_json(const struct series_get_query *query, const struct phase_total *phase,
                            const struct series *series)
 {
+    char text[SERIES_UNIT];
     const char *unit = phase ? phase->unit : "";
     bool by_load = strcmp(axes[query->x], "load") == 0;
     return json_pack(
         "{s:o, s:s, s:s, s:o, s:o, s:I, s:b, s:{s:o, s:o, s:o, s:o}}", "phase",
-        phase ? json_text(phase->name) : json_null(), "x", axes[query->x], "y", measures[query->y],
-        "unit", unit_of(measure_units[query->y], unit), "x_unit", unit_of(by_load ? "" : "s", unit),
-        "count", (json_int_t)series->count, "thinned", series->thinned, "points", "x",
-        column(series->x, series->n, by_load), "min", column(series->min, series->n, true), "max",
-        column(series->max, series->n, true), "mean", column(series->mean, series->n, true));
+        phase ? json_text(phase->name) : json_null(), "x", axes[query->x], "y",
+        series_measures[query->y], "unit", json_text(series_unit(query->y, unit, text)), "x_unit",
+        json_text(by_load ? unit : "s"), "count", (json_int_t)series->count, "thinned",
+        series->thinned, "points", "x", column(series->x, series->n, by_load), "min",
+        column(series->min, series->n, true), "max", column(series->max, series->n, true), "mean",
+        column(series->mean, series->n, true));
 }
 
 int job_columns(struct api *api, const struct job *job, const struct phase_total *phase,
@@ -125,7 +128,7 @@ int job_columns(struct api *api, const struct job *job, const struct phase_total
                                       .run = (unsigned)query->run,
                                       .phase = phase ? phase->name : NULL,
                                       .x = axes[query->x],
-                                      .y = measures[query->y],
+                                      .y = series_measures[query->y],
                                       .from = query->from,
                                       .to = query->to,
                                       .points = query->points };

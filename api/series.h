@@ -10,6 +10,10 @@ struct series_get_query {
 };
 extern const struct field series_get_query[], series_answer[];
 extern const char *const series_types[];
+enum { SERIES_MEASURES = 10, SERIES_UNIT = 48 };
+extern const char *const series_measures[]; /* what y can be */
+/* "s", "files", "files/s". Returns text. */
+const char *series_unit(int y, const char *phase_unit, char text[SERIES_UNIT]);
 
 /* Which phase is asked for (NULL: the first): NULL if a job that is still going on does not have it yet. */
 must_check int job_phase(const struct job *job, const char *asked, const struct phase_total **ret,

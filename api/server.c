@@ -171,7 +171,10 @@ static void add_headers(struct MHD_Response *response, const struct reply *reply
     add(response, "ETag", reply->etag[0] ? reply->etag : NULL);
     add(response, "Vary", reply->page ? NULL : "Accept, Accept-Encoding, Authorization, Cookie");
     add(response, "X-Content-Type-Options", "nosniff");
-    add(response, "Content-Security-Policy", reply->page ? page_policy : data_policy);
+    add(response, "Content-Security-Policy",
+        reply->policy[0] ? reply->policy
+        : reply->page    ? page_policy
+                         : data_policy);
     add(response, "Referrer-Policy", "no-referrer");
     for (size_t i = 0; i < reply->headers_n; i++)
         add(response, reply->headers[i].name, reply->headers[i].value);

@@ -108,6 +108,45 @@ static void a_job_that_has_not_begun_has_a_short_report(void **state)
     answer_done(&answer);
 }
 
+static void a_phase_has_a_picture(void **state)
+{
+    char text[512];
+    struct answer answer = get(*state, "chart.svg?phase=create&y=rate&width=900&height=400", NULL);
+    expect_status(&answer, 200);
+    assert_string_equal(answer_header(&answer, "Content-Type", text), "image/svg+xml");
+    assert_true(text_starts(answer_header(&answer, "Content-Security-Policy", text),
+                            "default-src 'none'; style-src 'sha256-"));
+    assert_true(answer.n < 100 * 1000);
+    holds(&answer, "viewBox=\"0 0 900 400\"");
+    holds(&answer, "create: rate in files/s</text>");
+    holds(&answer, ">160 k</text>");
+    holds(&answer, "class=\"pc-mean\"");
+    answer_done(&answer);
+    static const struct {
+        const char *rest, *field;
+    } wrong[] = { { "chart.svg?phase=destroy", "/?phase" },
+                  { "chart.svg?run=2", "/?run" },
+                  { "chart.svg?y=colour", "/?y" },
+                  { "chart.svg?width=10", "/?width" },
+                  { "chart.svg?height=9999", "/?height" } };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        answer = get(*state, wrong[i].rest, NULL);
+        expect_problem(&answer, 422, "bad-field", wrong[i].field);
+        answer_done(&answer);
+    }
+}
+
+static void a_job_without_samples_has_an_empty_picture(void **state)
+{
+    struct world *world = *state;
+    char path[128];
+    snprintf(path, sizeof path, "/api/v1/jobs/%lld/chart.svg", (long long)world_job(world));
+    struct answer answer = world_get(world, world->viewer, path);
+    expect_status(&answer, 200);
+    holds(&answer, "no samples");
+    answer_done(&answer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +154,8 @@ int main(void)
         cmocka_unit_test(is_data_for_a_program),
         cmocka_unit_test(has_every_sample_as_csv),
         cmocka_unit_test(a_job_that_has_not_begun_has_a_short_report),
+        cmocka_unit_test(a_phase_has_a_picture),
+        cmocka_unit_test(a_job_without_samples_has_an_empty_picture),
     };
     return cmocka_run_group_tests_name("report", tests, setup, world_teardown);
 }
