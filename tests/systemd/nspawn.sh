@@ -69,6 +69,15 @@ inside systemctl kill -s KILL --kill-whom=main plimsolld
 wait_for 60 is_ready
 same 'a daemon that was killed is back, the runner untouched' "$runner" "$(runner_pid "$id")"
 check 'and the job runs on' under_way "$id"
+inside sh -c 'mkdir -p /run/systemd/system/plimsolld.service.d && printf "[Service]\nWatchdogSec=2s\n" >/run/systemd/system/plimsolld.service.d/watchdog.conf
+    systemctl daemon-reload && systemctl restart plimsolld'
+wait_for 60 is_ready
+hung=$(inside systemctl show -P MainPID plimsolld)
+inside kill -STOP "$hung"
+replaced() { local now && now=$(inside systemctl show -P MainPID plimsolld) && [ "$now" != 0 ] && [ "$now" != "$hung" ] && is_ready; }
+wait_for 90 replaced
+ok 'a daemon that hangs is noticed and replaced'
+same 'the runner still untouched' "$runner" "$(runner_pid "$id")"
 wait_for 300 job_settled "$id"
 same 'the job succeeds' succeeded "$(job "$id" | jq -r .state)"
 whole "$id" 40000
