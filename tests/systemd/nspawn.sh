@@ -6,9 +6,12 @@
 deb=${1:-}
 [ -n "$deb" ] || deb=$("$project/packaging/build-deb.sh" "$project/build/deb" | grep '/plimsoll_' | tail -n 1)
 
-# Long enough to be met in its middle: each file is brought to the disk.
-long='{"files": 40000, "sync": "fsync"}'
-short='{"files": 2000}'
+# Each file is brought to the disk, so that a job lasts. How long a second is in files the first one tells.
+short='{"files": 2000, "sync": "fsync"}'
+lasting() { # SECONDS → parameters; their files in $files
+    files=$(jq -n "[($rate * $1 / 100 | floor) * 100, 5000] | max")
+    params="{\"files\": $files, \"sync\": \"fsync\"}"
+}
 
 # A package of a higher version, with the same files.
 repack() {
@@ -52,7 +55,11 @@ same 'a job by curl succeeds' succeeded "$(job "$id" | jq -r .state)"
 whole "$id" 2000
 check 'its log lines carry its number' test "$(inside journalctl -q -o cat "PLIMSOLL_JOB=$id" | wc -l)" -gt 0
 
-id=$(job_add scratch "$long")
+rate=$(job "$id" | jq '.phases[] | select(.name == "create").rate')
+echo "# $rate files/s"
+
+lasting 60
+id=$(job_add scratch "$params")
 wait_for 60 under_way "$id"
 runner=$(runner_pid "$id")
 check 'its runner is a unit of its own' test "$runner" -gt 0
@@ -80,10 +87,11 @@ ok 'a daemon that hangs is noticed and replaced'
 same 'the runner still untouched' "$runner" "$(runner_pid "$id")"
 wait_for 300 job_settled "$id"
 same 'the job succeeds' succeeded "$(job "$id" | jq -r .state)"
-whole "$id" 40000
+whole "$id" "$files"
 same 'its files are gone' '' "$(inside ls -A /srv/scratch)"
 
-id=$(job_add scratch "$long")
+lasting 30
+id=$(job_add scratch "$params")
 wait_for 60 under_way "$id"
 request POST "/jobs/$id/cancel" >/dev/null
 wait_for 60 job_settled "$id"
@@ -91,7 +99,7 @@ same 'a job is cancelled' 'cancelled done' "$(job "$id" | jq -r '.state + " " + 
 same 'its files are gone' '' "$(inside ls -A /srv/scratch)"
 
 for way in reboot 'power cut'; do
-    id=$(job_add scratch "$long")
+    id=$(job_add scratch "$params")
     queued=$(job_add scratch "$short")
     wait_for 60 under_way "$id"
     if [ "$way" = reboot ]; then machine_reboot; else machine_cut && machine_boot; fi
@@ -105,5 +113,8 @@ for way in reboot 'power cut'; do
     same "$way: nothing is left on the target" '' "$(inside ls -A /srv/scratch)"
 done
 
+id=$(job_add scratch "$params")
+wait_for 60 under_way "$id"
 inside apt-get purge -qq -y plimsoll >"$work/purge.log" 2>&1 || { cat "$work/purge.log" && exit 1; }
-same 'purged, nothing of it is left' '' "$(leftovers)"
+same 'purged in the middle of a job, the target is empty' '' "$(inside ls -A /srv/scratch)"
+same 'and nothing of it is left' '' "$(leftovers)"
