@@ -62,6 +62,7 @@ machine_boot() {
         done
     ) &
     loop=$!
+    disown "$loop" # so that the shell does not report its end
     wait_for 60 machine_is_up
 }
 leader() { # the pid, out here, of its systemd
@@ -92,8 +93,7 @@ machine_cut() {
     local pid
     pid=$(leader)
     kill -KILL "$(cat "$work/nspawn.pid")" ${pid:+"$pid"} 2>/dev/null || true
-    { wait "$loop" || true; } 2>/dev/null
-    gone() { [ -z "$pid" ] || [ ! -e "/proc/$pid" ]; }
+    gone() { [ ! -e "/proc/$loop" ] && { [ -z "$pid" ] || [ ! -e "/proc/$pid" ]; }; }
     wait_for 20 gone
     loop=''
 }
