@@ -33,7 +33,8 @@ void document_paragraph(struct document *document, const char *text)
 void document_picture(struct document *document, const char *svg)
 {
     switch_to(document, PART_NONE);
-    document->kind->picture(document, svg);
+    if (document->kind->picture)
+        document->kind->picture(document, svg);
 }
 
 void document_item(struct document *document, const char *text)

@@ -10,14 +10,15 @@ struct document_kind {
     void (*begin)(struct document *document, const char *title);
     void (*heading)(struct document *document, unsigned level, const char *text);
     void (*paragraph)(struct document *document, const char *text);
-    void (*picture)(struct document *document, const char *svg);
+    void (*picture)(struct document *document, const char *svg); /* NULL: it cannot hold one */
     void (*open)(struct document *document, enum part part);
     void (*close)(struct document *document, enum part part);
     void (*item)(struct document *document, const char *text);
     void (*row)(struct document *document, const char *const *cells);
     void (*end)(struct document *document);
 };
-extern const struct document_kind document_markdown;
+extern const struct document_kind document_markdown, document_html;
+extern const char document_css[]; /* the style sheet within the HTML */
 
 struct document {
     const struct document_kind *kind;
@@ -31,7 +32,7 @@ struct document {
 void document_begin(struct document *document, const struct document_kind *kind, const char *title);
 void document_heading(struct document *document, unsigned level, const char *text);
 void document_paragraph(struct document *document, const char *text);
-/* Well-formed SVG; not in Markdown, which cannot hold it. */
+/* Well-formed SVG, in the page's style; left out where `picture` is NULL. */
 void document_picture(struct document *document, const char *svg);
 void document_item(struct document *document, const char *text);
 /* The first row of a table is its head. */

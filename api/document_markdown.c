@@ -20,10 +20,6 @@ static void paragraph(struct document *document, const char *text)
     text_addf(&document->out, "\n\n");
 }
 
-static void picture(struct document *document unused, const char *svg unused)
-{
-}
-
 static void open_part(struct document *document unused, enum part part unused)
 {
 }
@@ -65,7 +61,6 @@ const struct document_kind document_markdown = {
     .begin = begin,
     .heading = heading,
     .paragraph = paragraph,
-    .picture = picture,
     .open = open_part,
     .close = close_part,
     .item = item,

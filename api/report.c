@@ -11,12 +11,13 @@
 
 #include <math.h>
 
-enum { AS_JSON, AS_MARKDOWN, AS_CSV };
+enum { AS_JSON, AS_MARKDOWN, AS_CSV, AS_HTML };
 enum {
     POINTS = 500
 }; /* of each phase in the JSON: enough for a chart, small enough to send around */
-static const char *const formats[] = { "accept", "json", "markdown", "csv", NULL };
-const char *const report_types[] = { "application/json", "text/markdown", "text/csv", NULL };
+static const char *const formats[] = { "accept", "json", "markdown", "csv", "html", NULL };
+const char *const report_types[] = { "application/json", "text/markdown", "text/csv", "text/html",
+                                     NULL };
 
 const struct field report_query[] = {
     FIELD_CHOICE(struct report_query, format, "As the Accept header says, or in spite of it.",
@@ -87,8 +88,13 @@ int job_report(struct api *api, struct request *in, struct reply *out, struct pr
     case AS_MARKDOWN:
         return report_document(api, &job, &document_markdown, "text/markdown; charset=utf-8", out,
                                why);
-    default:
+    case AS_CSV:
         out->keep = 0; /* a stream is sent once */
         return samples_csv(api, &all, out, why);
+    default:
+        return report_document(api, &job, &document_html, "text/html; charset=utf-8", out, why) ||
+                       reply_style(out, document_css, why)
+                   ? -1
+                   : 0;
     }
 }

@@ -1,6 +1,7 @@
 /* What a report says, in the order a reader wants it: the conclusions, the figures, what it ran on. */
 #include "api/report.h"
 
+#include "api/chart.h"
 #include "api/document.h"
 #include "api/environment_rows.h"
 #include "engine/base/field_json.h"
@@ -169,7 +170,28 @@ static void say_environment(struct document *to, const char *title,
     }
 }
 
-int report_text(struct api *api unused, const struct job *job, const struct document_kind *kind,
+/* --- pictures --- */
+
+static int draw_phases(struct api *api, struct document *to, const struct job *job,
+                       struct problem *why)
+{
+    if (!to->kind->picture || job->phases_n == 0)
+        return 0;
+    document_heading(to, 2, "Charts");
+    for (size_t i = 0; i < job->phases_n; i++) {
+        const struct phase_total *phase = &job->phases[i];
+        const struct chart_query ask = { .run = phase->run, .width = 900, .height = 340 };
+        scoped_free char *svg = NULL;
+        if (phase->leg > 1) /* in the picture of the first leg */
+            continue;
+        if (phase_chart(api, job, phase, &ask, CHART_IN_PAGE, &svg, why))
+            return -1;
+        document_picture(to, svg);
+    }
+    return 0;
+}
+
+int report_text(struct api *api, const struct job *job, const struct document_kind *kind,
                 char **ret, struct problem *why)
 {
     struct document to;
@@ -183,6 +205,10 @@ int report_text(struct api *api unused, const struct job *job, const struct docu
     document_begin(&to, kind, title);
     say_head(&to, job);
     say_all_findings(&to, job);
+    if (draw_phases(api, &to, job, why)) {
+        text_done(&to.out);
+        return -1;
+    }
     say_phases(&to, job);
     say_limits(&to, job);
     say_members(&to, "Parameters", job->params);

@@ -61,7 +61,7 @@ const struct route routes[] = {
 { METHOD_GET,    API "/jobs/{id}/findings",  ROLE_VIEWER,   job_findings,    200,
   "What the numbers mean, in words and figures.",           NONE, NONE, findings_answer },
 { METHOD_GET,    API "/jobs/{id}/report",    ROLE_VIEWER,   job_report,      200,
-  "The job as a report: for a ticket or a program.",        IN(report_query), NONE, report_answer, report_types },
+  "The job as a report: for a ticket, a browser, a program.", IN(report_query), NONE, report_answer, report_types },
 { METHOD_GET,    API "/jobs/{id}/chart.svg", ROLE_VIEWER,   job_chart,       200,
   "A picture of a phase, with what was found of it.",       IN(chart_query), NONE, NULL, chart_types },
 { METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,

@@ -2,6 +2,8 @@
 #include "engine/base/text.h"
 #include "tests/contract/world.h"
 
+#include <sodium.h>
+
 static job_id job;
 enum { SAMPLES = 1700 };
 
@@ -108,6 +110,37 @@ static void a_job_that_has_not_begun_has_a_short_report(void **state)
     answer_done(&answer);
 }
 
+static void is_one_file_for_a_browser(void **state)
+{
+    static const char *const never[] = { "<script", "<link",  "src=", "href=",
+                                         "url(",    "style=", "<b>",  "@import" };
+    char text[512];
+    struct answer answer = get(*state, "report", "Accept: text/html,application/xml;q=0.9\r\n");
+    expect_status(&answer, 200);
+    assert_string_equal(answer_header(&answer, "Content-Type", text), "text/html; charset=utf-8");
+    holds(&answer,
+          "<h2>What the numbers say</h2>\n<h3>The job</h3>\n<ul>\n<li>The state directory");
+    holds(&answer, "<tr><td>create</td><td></td><td>files</td><td class=\"n\">170,000</td>");
+    holds(&answer, "<td>6.1 &lt;b&gt;|&lt;/b&gt;</td>");
+    holds(&answer, "<figure>\n<svg ");
+    for (size_t i = 0; i < COUNT_OF(never); i++)
+        assert_null(strstr(answer.body, never[i]));
+    /* The policy names the hash of the only style sheet. */
+    const char *css = strstr(answer.body, "<style>");
+    assert_non_null(css);
+    css += strlen("<style>");
+    const char *css_end = strstr(css, "</style>");
+    assert_non_null(css_end);
+    assert_null(strstr(css_end, "<style"));
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char base64[64], policy[128];
+    crypto_hash_sha256(hash, (const unsigned char *)css, (size_t)(css_end - css));
+    sodium_bin2base64(base64, sizeof base64, hash, sizeof hash, sodium_base64_VARIANT_ORIGINAL);
+    snprintf(policy, sizeof policy, "default-src 'none'; style-src 'sha256-%s'; ", base64);
+    assert_true(text_starts(answer_header(&answer, "Content-Security-Policy", text), policy));
+    answer_done(&answer);
+}
+
 static void a_phase_has_a_picture(void **state)
 {
     char text[512];
@@ -154,6 +187,7 @@ int main(void)
         cmocka_unit_test(is_data_for_a_program),
         cmocka_unit_test(has_every_sample_as_csv),
         cmocka_unit_test(a_job_that_has_not_begun_has_a_short_report),
+        cmocka_unit_test(is_one_file_for_a_browser),
         cmocka_unit_test(a_phase_has_a_picture),
         cmocka_unit_test(a_job_without_samples_has_an_empty_picture),
     };
