@@ -84,7 +84,7 @@ static void draw_zones(struct frame *f)
     const struct chart *chart = f->chart;
     double from = f->x_low;
     for (size_t i = 0; i < chart->zones; i++) {
-        char name[24];
+        char name[32];
         double to = chart->zone_end[i];
         double middle = (fmax(f->left, pixel_x(f, from)) + fmin(f->right, pixel_x(f, to))) / 2;
         if (i % 2 == 0)
