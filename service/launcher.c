@@ -1,11 +1,13 @@
 #include "service/launcher.h"
 
+#include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/spec.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 int launcher_path(const struct launcher *launcher, job_id id, const char *name, char path[PATH_MAX],
@@ -27,6 +29,31 @@ static int make_folder(const struct launcher *launcher, job_id id, struct proble
     return 0;
 }
 
+/* A database that was made anew, or put back from a backup, counts its jobs from an earlier number on. A
+ * folder that stands there already then holds another job's journal, which must not become this one's. */
+static int put_aside(const struct launcher *launcher, const struct job *job, struct problem *why)
+{
+    char spec_path[PATH_MAX], folder[PATH_MAX], aside[PATH_MAX];
+    struct problem unreadable = { 0 };
+    scoped(spec_done) struct spec spec = { 0 };
+    if (launcher_path(launcher, job->id, SPEC_FILE, spec_path, why) < 0 ||
+        launcher_path(launcher, job->id, "", folder, why) < 0)
+        return -1;
+    if (access(spec_path, F_OK) < 0)
+        return 0;
+    bool readable = spec_read(spec_path, &spec, &unreadable) == 0;
+    if (readable && strcmp(spec.nonce, job->nonce) == 0)
+        return 0;
+    if (text_fit(aside, sizeof aside, "%s.%s", folder, readable ? spec.nonce : "unreadable") < 0)
+        return problem_field(why, "state", "the path is too long");
+    if (rename(folder, aside) < 0)
+        return problem_errno(why, errno, "cannot put %s aside, which is another job's", folder);
+    log_job(LOG_WARNING, job->id,
+            "%s was there already, of a job that this database does not know: put aside as %s",
+            folder, aside);
+    return 0;
+}
+
 /* The spec is written once: what a second start or a clean-up reads is what the first one read. */
 static int make_spec(const struct launcher *launcher, const struct job *job, struct problem *why)
 {
@@ -45,7 +72,8 @@ static int make_spec(const struct launcher *launcher, const struct job *job, str
 int launcher_start(const struct launcher *launcher, const struct job *job, enum launch what,
                    struct process *ret, struct problem *why)
 {
-    if (make_folder(launcher, job->id, why) < 0 || make_spec(launcher, job, why) < 0)
+    if ((what == LAUNCH_RUN && put_aside(launcher, job, why) < 0) ||
+        make_folder(launcher, job->id, why) < 0 || make_spec(launcher, job, why) < 0)
         return -1;
     if (launcher->way->start(launcher, job->id, what, ret, why) < 0)
         return problem_during(why, "starting the runner: ");

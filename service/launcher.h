@@ -33,7 +33,8 @@ struct launcher {
 /* Whether systemd runs this daemon as its unit does, with these settings. */
 bool launcher_under_systemd(const char *settings);
 
-/* Makes jobs/ID with its spec.json, if they are not there, and starts a runner on it. */
+/* Makes jobs/ID with its spec.json, if they are not there, and starts a runner on it. Another job's
+ * folder under that number is put aside before. */
 must_check int launcher_start(const struct launcher *launcher, const struct job *job,
                               enum launch what, struct process *ret, struct problem *why);
 /* Signals the runner that measures the job. */

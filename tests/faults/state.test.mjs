@@ -1,0 +1,40 @@
+// What the state directory and the settings say, against what is really there: another database, another
+// folder, another filesystem.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { startDaemon } from '../e2e/daemon.mjs';
+import { assertAgrees, leftOn } from '../e2e/agree.mjs';
+import { recordsOf } from '../e2e/journal.mjs';
+import { until } from '../e2e/wait.mjs';
+
+async function start(t) {
+    const daemon = await startDaemon();
+    t.after(() => daemon.close());
+    return { daemon, client: daemon.client(await daemon.token('operator')) };
+}
+
+const creating = { workload: 'create-scaling', target: 'scratch', params: { files: 100_000_000, batch: 10, sync: 'fsync', operations: ['create'], max_seconds: 60 } };
+
+test('a database that was made anew does not take the journal of an earlier job for its own', async (t) => {
+    const { daemon, client } = await start(t);
+    const before = await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files: 500 } });
+    await client.settled(before.id);
+    const kept = readFileSync(join(daemon.journals, String(before.id), 'journal.ndjson'), 'utf8');
+    await daemon.stop();
+    rmSync(join(daemon.state, 'postgres'), { recursive: true });
+    daemon.tokens = {};
+    await daemon.start();
+
+    const again = daemon.client(await daemon.token('operator'));
+    const { id } = await again.submit({ workload: 'create-scaling', target: 'scratch', params: { files: 300 } });
+    assert.equal(id, before.id, 'the numbers begin again');
+    const job = await again.settled(id);
+    assert.equal(job.state, 'succeeded', JSON.stringify(job.problem));
+    assert.deepEqual(job.phases.map((phase) => phase.ops), [300, 300, 300, 300]);
+    await assertAgrees(daemon, again, id);
+    const aside = readdirSync(daemon.journals).filter((name) => name.startsWith(`${id}.`));
+    assert.equal(aside.length, 1);
+    assert.equal(readFileSync(join(daemon.journals, aside[0], 'journal.ndjson'), 'utf8'), kept, 'the earlier one is kept');
+});
