@@ -37,7 +37,7 @@ struct journal_record {
     unsigned run, leg;
 
     /* begin: {"format","engine","job","workload","target","run","leg","at","boot_id","pid",
-     * "pid_start","workspace","params","environment"} */
+     * "pid_start","workspace","place","params","environment"} */
     job_id job;
     nsec wall;    /* at, of begin, end and cleanup */
     json_t *json; /* the whole record, borrowed until the next one is read; NULL for samples */
@@ -79,6 +79,7 @@ struct journal_begin {
     unsigned run, leg;
     const char *workload, *target; /* target: "" by hand */
     const char *workspace;         /* the name of the run directory; "" without one */
+    const char *place;             /* which folder that stands in; "" without one */
     const json_t *params, *environment;
 };
 must_check int journal_begin(struct journal *journal, const struct journal_begin *begin,

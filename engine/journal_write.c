@@ -269,6 +269,7 @@ int journal_begin(struct journal *journal, const struct journal_begin *begin, st
     set_now(record);
     identify(record);
     json_object_set_new(record, "workspace", json_string(begin->workspace));
+    json_object_set_new(record, "place", json_string(begin->place ? begin->place : ""));
     json_object_set_new(record, "params",
                         begin->params ? json_deep_copy(begin->params) : json_object());
     json_object_set_new(record, "environment",

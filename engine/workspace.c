@@ -10,6 +10,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 enum { LISTING = 64 << 10 };
 
@@ -99,7 +100,43 @@ int workspace_make(const char *where, const char *name, struct workspace **ret, 
     return 0;
 }
 
-int workspace_find(const char *where, const char *name, struct workspace **ret, struct problem *why)
+/* The number of the device would do as well, but another one may have it after a reboot. */
+int workspace_place(const struct workspace *workspace, char place[WORKSPACE_PLACE],
+                    struct problem *why)
+{
+    struct statfs fs;
+    struct stat facts;
+    uint64_t id;
+    if (fstatfs(workspace->base, &fs) != 0 || fstat(workspace->base, &facts) != 0)
+        return problem_errno(why, errno, "cannot look at the target");
+    _Static_assert(sizeof id == sizeof fs.f_fsid, "an id of 64 bits");
+    memcpy(&id, &fs.f_fsid, sizeof id);
+    if (text_fit(place, WORKSPACE_PLACE, "%016llx:%llu", (unsigned long long)id,
+                 (unsigned long long)facts.st_ino))
+        return problem_set(why, PROBLEM_INTERNAL, "the target's place is too long");
+    return 0;
+}
+
+/* Nothing of that name there is good news only where the run worked: not beside a filesystem that is not
+ * mounted, nor after the settings have moved the target. */
+static int check_place(const struct workspace *workspace, const char *where, const char *place,
+                       struct problem *why)
+{
+    char here[WORKSPACE_PLACE];
+    if (!*place)
+        return 0;
+    if (workspace_place(workspace, here, why))
+        return -1;
+    if (strcmp(here, place) != 0)
+        return problem_set(why, PROBLEM_CONFLICT,
+                           "%s is not the folder in which the run worked: its filesystem may not "
+                           "be mounted, or the target was moved; %s is to be removed there",
+                           where, workspace->name);
+    return 0;
+}
+
+int workspace_find(const char *where, const char *name, const char *place, struct workspace **ret,
+                   struct problem *why)
 {
     scoped(workspace_cell) struct workspace *workspace = NULL;
     struct stat facts;
@@ -107,7 +144,7 @@ int workspace_find(const char *where, const char *name, struct workspace **ret, 
         return -1;
     if (fstatat(workspace->base, name, &facts, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT)
-            return 0;
+            return check_place(workspace, where, place, why);
         return problem_errno(why, errno, "cannot look at %s/%s", where, name);
     }
     workspace->fd = workspace_open_folder(workspace->base, name, why);

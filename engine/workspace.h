@@ -10,7 +10,7 @@
 struct run;
 struct workspace;
 
-enum { NAME_DIGITS_MOST = 10, PADDING = 'x', WORKSPACE_NAME = 96 };
+enum { NAME_DIGITS_MOST = 10, PADDING = 'x', WORKSPACE_NAME = 96, WORKSPACE_PLACE = 48 };
 
 /* "plimsoll-JOB-RUN-NONCE" */
 must_check int workspace_name(char name[WORKSPACE_NAME], job_id job, unsigned run,
@@ -20,12 +20,17 @@ must_check int workspace_name(char name[WORKSPACE_NAME], job_id job, unsigned ru
 must_check int workspace_make(const char *where, const char *name, struct workspace **ret,
                               struct problem *why);
 /* Opens one that a run left behind: 1; 0 when there is none; -1 when what has its name is no folder of
- * ours. */
-must_check int workspace_find(const char *where, const char *name, struct workspace **ret,
-                              struct problem *why);
+ * ours, or when there is none and `where` is not the folder that `place` names: then it may stand
+ * elsewhere. place "": not known. */
+must_check int workspace_find(const char *where, const char *name, const char *place,
+                              struct workspace **ret, struct problem *why);
 struct workspace *workspace_close(struct workspace *workspace);
 int workspace_fd(const struct workspace *workspace);
 const char *workspace_path(const struct workspace *workspace);
+
+/* Which folder it was made in, whatever the path to it is now: "FILESYSTEM:INODE". */
+must_check int workspace_place(const struct workspace *workspace, char place[WORKSPACE_PLACE],
+                               struct problem *why);
 
 /* Opens a folder below another one, never through a symbolic link or onto another filesystem. */
 must_check int workspace_open_folder(int folder, const char *name, struct problem *why);

@@ -5,6 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/place.h"
+#include "engine/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,8 @@ struct job {
     const struct target *target;
     char *where; /* the target's path */
     struct journal *journal;
-    struct texts foreign; /* told by earlier processes */
+    struct texts foreign;               /* told by earlier processes */
+    char where_it_was[WORKSPACE_PLACE]; /* told by the one that ran; "" if none */
     int signals;
 };
 #define JOB_NONE ((struct job){ .place = { .folder = -1 }, .signals = -1 })
@@ -178,8 +180,16 @@ static int keep_foreign(struct job *job, const struct journal_record *record, st
     return 0;
 }
 
+static int keep_place(struct job *job, const struct journal_record *record, struct problem *why)
+{
+    const char *place = json_string_value(json_object_get(record->json, "place"));
+    if (place && text_fit(job->where_it_was, sizeof job->where_it_was, "%s", place))
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "the place in the journal is too long");
+    return 0;
+}
+
 /* A damaged journal tells what it can: a clean-up is needed all the same. */
-static int read_foreign(struct job *job, struct problem *why)
+static int read_journal(struct job *job, struct problem *why)
 {
     struct journal_reader *reader = NULL;
     const struct journal_record *record;
@@ -191,7 +201,9 @@ static int read_foreign(struct job *job, struct problem *why)
     if (journal_reader_open(path, 0, &reader, &damaged))
         return 0;
     while (result == 0 && journal_next(reader, &record, &damaged) > 0)
-        if (record->kind == RECORD_END || record->kind == RECORD_CLEANUP)
+        if (record->kind == RECORD_BEGIN)
+            result = keep_place(job, record, why);
+        else if (record->kind == RECORD_END || record->kind == RECORD_CLEANUP)
             result = keep_foreign(job, record, why);
     journal_reader_close(reader);
     return result;
@@ -215,12 +227,12 @@ enum runner_exit job_clean(const struct job_named *named)
         log_job(LOG_ERROR, (long long)job.spec.job, "%s", why.message);
         return EXIT_USAGE;
     }
-    if (open_journal(&job, &why) || read_foreign(&job, &why) || become(job.target->run_as, &why) ||
+    if (open_journal(&job, &why) || read_journal(&job, &why) || become(job.target->run_as, &why) ||
         find_where(&job, &why)) {
         log_job(LOG_ERROR, (long long)job.spec.job, "%s", why.message);
         return EXIT_FAILED;
     }
     const struct plan plan = plan_of(&job);
-    session_clean(&plan, &job.foreign, &outcome);
+    session_clean(&plan, &job.foreign, job.where_it_was, &outcome);
     return tell(&job, &outcome);
 }

@@ -47,11 +47,14 @@ int session_signals(struct problem *why)
 static int begin(struct session *session, struct problem *why)
 {
     const struct plan *plan = session->plan;
+    char place[WORKSPACE_PLACE] = "";
     scoped_json json_t *environment = NULL;
     scoped_json json_t *params = fields_render(plan->workload->params, plan->params);
     if (!params)
         return problem_memory(why);
     if (session->workspace) {
+        if (workspace_place(session->workspace, place, why))
+            return -1;
         environment = environment_read(workspace_fd(session->workspace), plan->state);
         if (!environment)
             return problem_memory(why);
@@ -63,6 +66,7 @@ static int begin(struct session *session, struct problem *why)
         .workload = plan->workload->name,
         .target = plan->target,
         .workspace = session->workspace ? session->name : "",
+        .place = place,
         .params = params,
         .environment = environment,
     };
@@ -160,14 +164,15 @@ static int spare(struct run *run, const struct texts *names, struct problem *why
     return 0;
 }
 
-void session_clean(const struct plan *plan, const struct texts *foreign, struct outcome *ret)
+void session_clean(const struct plan *plan, const struct texts *foreign, const char *place,
+                   struct outcome *ret)
 {
     scoped(session_done) struct session session = { .plan = plan };
     *ret = (struct outcome){ .state = JOB_SUCCEEDED };
     struct problem *why = &ret->problem;
     int found = workspace_name(session.name, plan->job, plan->run, plan->nonce, why)
                     ? -1
-                    : workspace_find(plan->where, session.name, &session.workspace, why);
+                    : workspace_find(plan->where, session.name, place, &session.workspace, why);
     if (found > 0 && make_run(&session, ret) == 0 && spare(ret->run, foreign, why) == 0) {
         clean_up(plan, ret);
         return;

@@ -42,6 +42,8 @@ void outcome_done(struct outcome *outcome);
 must_check int session_signals(struct problem *why);
 /* Runs, records and cleans up. Whatever goes wrong is in *ret and, if it can be written, the journal. */
 void session_run(const struct plan *plan, struct outcome *ret);
-/* Cleans up what an earlier process of the same plan left. `foreign` names what is known not to be its. */
-void session_clean(const struct plan *plan, const struct texts *foreign, struct outcome *ret);
+/* Cleans up what an earlier process of the same plan left. `foreign` names what is known not to be its;
+ * `place` says where it worked, "" if that is not known. */
+void session_clean(const struct plan *plan, const struct texts *foreign, const char *place,
+                   struct outcome *ret);
 enum runner_exit outcome_exit(const struct outcome *outcome);

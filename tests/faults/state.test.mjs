@@ -38,3 +38,38 @@ test('a database that was made anew does not take the journal of an earlier job 
     assert.equal(aside.length, 1);
     assert.equal(readFileSync(join(daemon.journals, aside[0], 'journal.ndjson'), 'utf8'), kept, 'the earlier one is kept');
 });
+
+/* Leaves the files of a job that was killed together with its daemon; → its id. */
+async function killed(daemon, client) {
+    const { id } = await client.submit(creating);
+    await client.reached(id, 'create', 50);
+    const runner = daemon.runner(id);
+    await daemon.kill9();
+    process.kill(runner, 'SIGKILL');
+    return id;
+}
+
+test('a target that was moved, or is not mounted, is not said to be clean', async (t) => {
+    const { daemon, client } = await start(t);
+    const moved = join(daemon.folder, 'moved');
+    mkdirSync(moved);
+    const id = await killed(daemon, client);
+    daemon.targets.scratch.path = moved;
+    daemon.configure();
+    await daemon.start();
+    const job = await client.settled(id);
+    assert.equal(job.state, 'failed');
+    assert.equal(job.cleanup, 'blocked');
+    assert.equal(leftOn(daemon.scratch).length, 1, 'what it left stays where it is');
+    assert.equal((await client.get('/api/v1/targets/scratch')).json.busy, true);
+
+    await t.test('once the settings are right again, the next start finishes', async () => {
+        daemon.targets.scratch.path = daemon.scratch;
+        daemon.configure();
+        await daemon.restart();
+        await until('the clean-up', async () => (await client.job(id)).cleanup === 'done');
+        assert.deepEqual(leftOn(daemon.scratch), []);
+        assert.equal(existsSync(moved), true);
+        assert.equal(recordsOf(daemon.journal(id), 'cleanup').at(-1).state, 'done');
+    });
+});

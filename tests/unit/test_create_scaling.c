@@ -440,10 +440,42 @@ static void a_link_in_the_place_of_the_run_directory_is_not_followed(void **stat
     assert_int_equal(workspace_make(place->path, "run", &workspace, &why), -1);
     assert_int_equal(why.code, PROBLEM_CONFLICT);
     memset(&why, 0, sizeof why);
-    assert_int_equal(workspace_find(place->path, "run", &workspace, &why), -1);
+    assert_int_equal(workspace_find(place->path, "run", "", &workspace, &why), -1);
     assert_null(workspace);
     assert_int_equal(unlinkat(place->folder, "run", 0), 0);
-    assert_int_equal(workspace_find(place->path, "run", &workspace, &why), 0);
+    assert_int_equal(workspace_find(place->path, "run", "", &workspace, &why), 0);
+}
+
+static void nothing_left_is_good_news_only_where_the_run_worked(void **state)
+{
+    struct place *place = *state;
+    char text[WORKSPACE_PLACE], elsewhere[96];
+    struct workspace *workspace = NULL;
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    must(workspace_place(place->workspace, text, &unmet));
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", place->path);
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    const struct {
+        const char *name, *where, *run, *place;
+        int result;
+    } cases[] = {
+        { "it stands where it was made", place->path, "run", text, 1 },
+        { "it was removed from there", place->path, "gone", text, 0 },
+        { "another folder", elsewhere, "run", text, -1 },
+        { "another filesystem", "/proc/self", "run", text, -1 },
+        { "not known where it worked", elsewhere, "run", "", 0 },
+        { "moved by somebody, and found", place->path, "run", "0000000000000000:1", 1 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct problem why = { 0 };
+        int result = workspace_find(cases[i].where, cases[i].run, cases[i].place, &workspace, &why);
+        if (result != cases[i].result)
+            fail_msg("%s: %d, not %d: %s", cases[i].name, result, cases[i].result, why.message);
+        assert_int_equal(why.code, result < 0 ? PROBLEM_CONFLICT : 0);
+        workspace = workspace_close(workspace);
+    }
+    rmdir(elsewhere);
+    assert_int_equal(unlinkat(place->folder, "run", AT_REMOVEDIR), 0);
 }
 
 int main(void)
@@ -463,6 +495,7 @@ int main(void)
         at_a_place(a_file_that_was_there_before_fails_the_run_and_stays),
         at_a_place(clean_up_leaves_and_lists_what_is_not_the_runs),
         at_a_place(a_link_in_the_place_of_the_run_directory_is_not_followed),
+        at_a_place(nothing_left_is_good_news_only_where_the_run_worked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
