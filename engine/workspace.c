@@ -28,13 +28,18 @@ int workspace_name(char name[WORKSPACE_NAME], job_id job, unsigned run, const ch
     return 0;
 }
 
-int workspace_open_folder(int folder, const char *name, struct problem *why)
+static int open_below(int folder, const char *name)
 {
     struct open_how how = {
         .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
     };
-    int fd = (int)syscall(SYS_openat2, folder, name, &how, sizeof how);
+    return (int)syscall(SYS_openat2, folder, name, &how, sizeof how);
+}
+
+int workspace_open_folder(int folder, const char *name, struct problem *why)
+{
+    int fd = open_below(folder, name);
     if (fd < 0)
         return problem_errno(why, errno, "cannot open the folder %s", name);
     return fd;
@@ -231,13 +236,39 @@ static const struct made *find_made(const struct sweep *sweep, const char *name)
 
 static int sweep_folder(struct sweep *sweep, struct problem *why);
 
+/* What refuses to go but does not keep the others: something is mounted on it, it is immutable, or
+ * another kind has taken its place meanwhile. */
+static bool is_stubborn(int error)
+{
+    switch (error) {
+    case EBUSY:
+    case EPERM:
+    case EXDEV:
+    case ELOOP:
+    case ENOTDIR:
+    case EISDIR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int leave(struct sweep *sweep, const char *shown)
+{
+    run_foreign(sweep->run, shown);
+    return 0;
+}
+
+/* 1: it cannot be entered, and is left. */
 static int sweep_inside(struct sweep *sweep, const struct made *inside, const char *name,
                         struct problem *why)
 {
     char prefix[300];
-    scoped_fd int folder = workspace_open_folder(sweep->folder, name, why);
+    scoped_fd int folder = open_below(sweep->folder, name);
+    if (folder < 0 && is_stubborn(errno))
+        return 1;
     if (folder < 0)
-        return -1;
+        return problem_errno(why, errno, "cannot open the folder %s", name);
     if (text_fit(prefix, sizeof prefix, "%s%s/", sweep->prefix, name))
         return problem_set(why, PROBLEM_INTERNAL, "%s is too long", name);
     struct sweep inner = { .run = sweep->run, .folder = folder, .made = inside, .prefix = prefix };
@@ -249,15 +280,18 @@ static int sweep_entry(struct sweep *sweep, const char *name, struct problem *wh
     char shown[600];
     snprintf(shown, sizeof shown, "%s%s", sweep->prefix, name);
     const struct made *made = run_spares(sweep->run, shown) ? NULL : find_made(sweep, name);
-    if (!made) {
-        run_foreign(sweep->run, shown);
-        return 0;
-    }
+    if (!made)
+        return leave(sweep, shown);
     bool folder = made->inside != NULL;
-    if (folder && sweep_inside(sweep, made->inside, name, why))
+    int inside = folder ? sweep_inside(sweep, made->inside, name, why) : 0;
+    if (inside < 0)
         return -1;
+    if (inside > 0)
+        return leave(sweep, shown);
     if (unlinkat(sweep->folder, name, folder ? AT_REMOVEDIR : 0) == 0)
         sweep->removed++;
+    else if (is_stubborn(errno))
+        return leave(sweep, shown);
     else if (errno != ENOENT && !(folder && (errno == ENOTEMPTY || errno == EEXIST)))
         return problem_errno(why, errno, "cannot remove %s", shown);
     return 0;

@@ -1,6 +1,7 @@
 // What is not the job's own is never followed and never removed, whatever it is called and wherever it points.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDaemon } from '../e2e/daemon.mjs';
@@ -132,4 +133,34 @@ test('a run directory that was swapped for a link or another directory is not cl
         await until('the clean-up', async () => (await client.job(id)).cleanup === 'done');
         assert.deepEqual(leftOn(daemon.scratch), []);
     }
+});
+
+test('what is mounted below the run directory is neither entered nor does it keep the rest', { skip: process.getuid() !== 0 && 'mounting needs root' }, async (t) => {
+    const { daemon, client, outside } = await start(t);
+    writeFileSync(join(outside, 'f0000000001'), 'mine');
+    const job = creating(4);
+    Object.assign(job.params, { threads: 2, layout: 'private' });
+    const { id } = await client.submit(job);
+    await client.reached(id, 'create', 100);
+    const folder = workspace(daemon);
+    const mounted = ['d0000/f0000000001', 'd0001'];
+    const mount = (name, what) => execFileSync('mount', ['--bind', join(outside, what), join(folder, name)]);
+    mount(mounted[0], 'precious');
+    mount(mounted[1], '.');
+    let blocked;
+    try {
+        blocked = await client.settled(id);
+        assert.equal(blocked.cleanup, 'blocked');
+        assert.deepEqual([...blocked.foreign].sort(), mounted);
+        assert.deepEqual(readdirSync(folder).sort(), ['d0000', 'd0001'], 'all else is removed');
+        assert.deepEqual(readdirSync(join(folder, 'd0000')), ['f0000000001']);
+        assertKept(outside);
+        assert.equal(readFileSync(join(outside, 'f0000000001'), 'utf8'), 'mine');
+    } finally {
+        for (const name of mounted) execFileSync('umount', [join(folder, name)]);
+    }
+    for (const name of mounted) rmSync(join(folder, name), { recursive: true });
+    await daemon.restart();
+    await until('the clean-up', async () => (await client.job(id)).cleanup === 'done');
+    assert.deepEqual(leftOn(daemon.scratch), []);
 });

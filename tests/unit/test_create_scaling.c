@@ -462,7 +462,7 @@ static void nothing_left_is_good_news_only_where_the_run_worked(void **state)
         { "it stands where it was made", place->path, "run", text, 1 },
         { "it was removed from there", place->path, "gone", text, 0 },
         { "another folder", elsewhere, "run", text, -1 },
-        { "another filesystem", "/proc/self", "run", text, -1 },
+        { "another filesystem", "/proc", "run", text, -1 },
         { "not known where it worked", elsewhere, "run", "", 0 },
         { "moved by somebody, and found", place->path, "run", "0000000000000000:1", 1 },
     };
@@ -471,7 +471,8 @@ static void nothing_left_is_good_news_only_where_the_run_worked(void **state)
         int result = workspace_find(cases[i].where, cases[i].run, cases[i].place, &workspace, &why);
         if (result != cases[i].result)
             fail_msg("%s: %d, not %d: %s", cases[i].name, result, cases[i].result, why.message);
-        assert_int_equal(why.code, result < 0 ? PROBLEM_CONFLICT : 0);
+        if (result < 0 && why.code != PROBLEM_CONFLICT)
+            fail_msg("%s: %s", cases[i].name, why.message);
         workspace = workspace_close(workspace);
     }
     rmdir(elsewhere);
