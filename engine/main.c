@@ -147,6 +147,15 @@ static const struct command {
     { "-h", show_help },
 };
 
+/* What was asked for and could not be written is a failure. */
+static int told(enum runner_exit result)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return (int)result;
+    log_line(LOG_ERROR, "cannot write to standard output");
+    return (int)(result == EXIT_DONE ? EXIT_FAILED : result);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
@@ -156,7 +165,7 @@ int main(int argc, char **argv)
             return (int)show_help(a);
     for (size_t i = 0; i < COUNT_OF(commands); i++)
         if (strcmp(commands[i].name, argv[1]) == 0)
-            return (int)commands[i].act(argv + 2);
+            return told(commands[i].act(argv + 2));
     log_line(LOG_ERROR, "there is no command %s; plimsoll-runner --help lists them", argv[1]);
     return EXIT_USAGE;
 }

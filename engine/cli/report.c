@@ -82,12 +82,14 @@ static void table_row(const struct phase_total *phase)
 {
     char ops[TEXT], rate[TEXT], p50[TEXT], p99[TEXT], max[TEXT];
     char flush[TEXT] = "";
+    bool timed = phase->latency.count > 0; /* not when it did nothing, or broke off */
     if (phase->flush > 0)
         short_time(flush, phase->flush);
     printf("%-8s %14s %10.3f %12s %10s %10s %10s %10s\n", phase->name, grouped(ops, phase->ops),
            phase_seconds(phase), rate_text(rate, rate_of(phase)),
-           short_time(p50, phase->latency.p50), short_time(p99, phase->latency.p99),
-           short_time(max, phase->latency.max), flush);
+           timed ? short_time(p50, phase->latency.p50) : "-",
+           timed ? short_time(p99, phase->latency.p99) : "-",
+           timed ? short_time(max, phase->latency.max) : "-", flush);
 }
 
 static void say_limits(const struct phase_total *phases, size_t n)

@@ -38,6 +38,10 @@ int session_signals(struct problem *why)
     sigaddset(&wanted, SIGTERM);
     sigaddset(&wanted, SIGINT);
     sigaddset(&wanted, SIGHUP);
+    /* Whoever reads the progress may go, and a file may reach the limit of the process: errors of a call,
+     * which end the run as errors do, with its clean-up. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (sigprocmask(SIG_BLOCK, &wanted, NULL) != 0)
         return problem_errno(why, errno, "cannot block signals");
     int fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);

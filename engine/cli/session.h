@@ -38,7 +38,8 @@ struct outcome {
 };
 void outcome_done(struct outcome *outcome);
 
-/* Blocks SIGTERM, SIGINT and SIGHUP, which from then on arrive at the descriptor it returns. */
+/* Blocks SIGTERM, SIGINT and SIGHUP, which from then on arrive at the descriptor it returns;
+ * ignores SIGPIPE and SIGXFSZ. */
 must_check int session_signals(struct problem *why);
 /* Runs, records and cleans up. Whatever goes wrong is in *ret and, if it can be written, the journal. */
 void session_run(const struct plan *plan, struct outcome *ret);

@@ -1,0 +1,52 @@
+#!/bin/bash
+# What becomes of a run by hand when what is around it fails: it says so and leaves nothing on the target.
+# by_hand_cli.sh RUNNER
+set -uo pipefail
+runner=$1 failed=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# ends WHAT WANTED STATUS: and nothing is left
+ends() {
+    local what=$1 wanted=$2 status=$3
+    if [[ $status != "$wanted" ]]; then
+        echo "FAIL: $what: ended with $status, wanted $wanted"
+        failed=1
+    fi
+    local left
+    left=$(ls -A "$folder/target")
+    if [[ -n $left ]]; then
+        echo "FAIL: $what: left $left on the target"
+        failed=1
+        rm -rf "$folder/target"/*
+    fi
+}
+mkdir "$folder/target"
+create=("$runner" run create-scaling --on "$folder/target" operations=create)
+
+# Whoever reads the progress goes at once; it is told every two seconds.
+{ "${create[@]}" files=1000000000 max_seconds=2.5 2>&1 >/dev/null; echo $? >"$folder/status"; } | true
+ends "nobody reads the progress" 0 "$(<"$folder/status")"
+
+{ "${create[@]}" files=10 2>/dev/null; echo $? >"$folder/status"; } | true
+ends "nobody reads the table" 1 "$(<"$folder/status")"
+
+"${create[@]}" files=10 >/dev/full 2>/dev/null
+ends "the table cannot be written" 1 $?
+"${create[@]}" files=10 --json >/dev/full 2>/dev/null
+ends "the totals cannot be written" 1 $?
+
+errors=$( (ulimit -f 100; "${create[@]}" files=10 file_bytes=1MiB 2>&1 >/dev/null))
+ends "a file is larger than the process may write" 1 $?
+[[ $errors == *"cannot write f0000000000: File too large"* ]] || { echo "FAIL: it said: $errors"; failed=1; }
+
+errors=$( (ulimit -f 8; "${create[@]}" files=100000 batch=1 --journal "$folder/journal" 2>&1 >"$folder/table"))
+ends "the journal cannot be written" 1 $?
+[[ $errors == *"cannot write the journal"* ]] || { echo "FAIL: it said: $errors"; failed=1; }
+awk '$1 == "create" && $5 $6 $7 == "---" { found = 1 } END { exit !found }' "$folder/table" || {
+    echo "FAIL: a phase that broke off has no latencies:"
+    cat "$folder/table"
+    failed=1
+}
+[[ $failed == 0 ]] && echo "all said"
+exit $failed
