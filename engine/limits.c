@@ -30,6 +30,12 @@ static uint64_t metadata_bytes(const struct statfs *facts, uint64_t name)
     }
 }
 
+/* What the target counts its space in, which need not be the block size that it prefers for I/O. */
+static uint64_t unit_of(const struct statfs *facts)
+{
+    return (uint64_t)(facts->f_frsize ? facts->f_frsize : facts->f_bsize);
+}
+
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
     return unit ? (value + unit - 1) / unit * unit : value;
@@ -46,11 +52,12 @@ int limits_init(struct limits *limits, int folder, double reserve, struct cost c
         return 0;
     if (fstatfs(folder, &facts) != 0)
         return problem_errno(why, errno, "cannot ask the target for its space");
-    limits->space_floor = (uint64_t)ceil((double)facts.f_blocks * (double)facts.f_bsize * reserve);
+    limits->space_floor =
+        (uint64_t)ceil((double)facts.f_blocks * (double)unit_of(&facts) * reserve);
     limits->inode_floor = (uint64_t)ceil((double)facts.f_files * reserve);
     limits->cost = (struct cost){
         .inodes = cost.inodes,
-        .bytes = round_up(cost.bytes, (uint64_t)facts.f_bsize) +
+        .bytes = round_up(cost.bytes, unit_of(&facts)) +
                  (cost.inodes ? metadata_bytes(&facts, cost.name) : 0),
     };
     limits->in_flight = (lanes - 1) * batch;
@@ -86,7 +93,7 @@ static int look(struct limits *limits, uint64_t n, nsec now, struct limit *ret, 
     struct statfs facts;
     if (fstatfs(limits->folder, &facts) != 0)
         return problem_errno(why, errno, "cannot ask the target for its space");
-    uint64_t block = (uint64_t)facts.f_bsize;
+    uint64_t block = unit_of(&facts);
     uint64_t space = room(facts.f_bavail * block, limits->space_floor, limits->cost.bytes);
     uint64_t inodes = room(facts.f_ffree, limits->inode_floor, limits->cost.inodes);
     uint64_t least = space < inodes ? space : inodes;
@@ -136,8 +143,7 @@ static void explain_no_space(int folder, bool creates, struct limit *ret)
         snprintf(ret->detail, sizeof ret->detail, "the target says that it has no space left");
         return;
     }
-    unsigned long long space =
-        (unsigned long long)facts.f_bfree * (unsigned long long)facts.f_bsize;
+    unsigned long long space = (unsigned long long)facts.f_bfree * unit_of(&facts);
     unsigned long long inodes = (unsigned long long)facts.f_ffree;
     if (facts.f_files && inodes == 0) {
         ret->reason = LIMIT_INODES;
