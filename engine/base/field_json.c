@@ -61,6 +61,8 @@ static int bind_number(const struct field *f, const json_t *json, void *at)
         return -1;
     else if (whole)
         *(uint64_t *)at = (uint64_t)number;
+    else if (f->type == FT_SECONDS && number > 0 && number < 1e-9)
+        return -1; /* 0 may mean something else, such as no bound */
     else if (f->type == FT_SECONDS)
         *(nsec *)at = llround(number * 1e9);
     else

@@ -141,6 +141,8 @@ static const struct {
       "file_bytes must be a size from 0 B to 1 GiB, such as 8192 or 8KiB, not 1.5" },
     { "{\"file_bytes\":\"2GiB\"}", "/file_bytes",
       "file_bytes must be a size from 0 B to 1 GiB, such as 8192 or 8KiB, not 2GiB" },
+    { "{\"max_seconds\":1e-10}", "/max_seconds",
+      "max_seconds must be a duration from 0 s to 2 d, such as 90 or 1h30m, not 1e-10" },
     { "{\"max_seconds\":-1}", "/max_seconds",
       "max_seconds must be a duration from 0 s to 2 d, such as 90 or 1h30m, not -1" },
     { "{\"reserve\":1}", "/reserve",
