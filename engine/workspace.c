@@ -184,8 +184,27 @@ const char *workspace_path(const struct workspace *workspace)
     return workspace->path;
 }
 
+/* Whether its name still is its own: 1; 0 when nothing has that name. */
+static int has_its_name(const struct workspace *workspace, struct problem *why)
+{
+    struct stat own, named;
+    if (fstatat(workspace->base, workspace->name, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0
+                               : problem_errno(why, errno, "cannot look at %s", workspace->path);
+    if (fstat(workspace->fd, &own) != 0)
+        return problem_errno(why, errno, "cannot look at the run directory");
+    if (own.st_ino != named.st_ino || own.st_dev != named.st_dev)
+        return problem_set(why, PROBLEM_CONFLICT,
+                           "something else stands at %s, in the place of the run directory",
+                           workspace->path);
+    return 1;
+}
+
 int workspace_remove(struct workspace *workspace, struct problem *why)
 {
+    int named = has_its_name(workspace, why);
+    if (named <= 0)
+        return named;
     if (unlinkat(workspace->base, workspace->name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST)

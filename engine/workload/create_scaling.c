@@ -371,13 +371,24 @@ static int run_all(struct run *run, const void *params_, struct problem *why)
     return visit_each(run, &site, why);
 }
 
+/* Names from this number on were not given to a file: there are not so many, and of a run that this
+ * process has done it is known how far its lanes came, each to within one batch. */
+static uint64_t names_end(const struct run *run, const struct create_scaling *with)
+{
+    size_t n;
+    const struct phase_total *create = run_phases(run, &n);
+    uint64_t claimed =
+        n && create->finished ? create->ops + with->threads * with->batch : with->files;
+    return claimed < with->files ? claimed : with->files;
+}
+
 static int clean(struct run *run, const void *params_, struct problem *why)
 {
     const struct create_scaling *with = params_;
     struct workspace *workspace = run_workspace(run);
     const struct made renamed = { .prefix = PREFIX_RENAMED,
                                   .digits = FILE_DIGITS,
-                                  .below = with->files,
+                                  .below = names_end(run, with),
                                   .length = (unsigned)name_bytes(with),
                                   .bytes_most = with->file_bytes };
     struct made file = renamed;

@@ -431,6 +431,42 @@ static void clean_up_leaves_and_lists_what_is_not_the_runs(void **state)
     assert_int_equal(clean(place, with), CLEANUP_DONE);
 }
 
+static void a_name_that_the_run_never_came_to_is_not_its_own(void **state)
+{
+    struct place *place = *state;
+    struct problem why = { 0 };
+    struct create_scaling with = {
+        .files = 100000, .batch = 10, .threads = 2, .operations = OPERATION_CREATE, .max_seconds = 1
+    };
+    static const char *const names[] = { "f0000099999", "f0000050000" };
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        touch(place, names[i]);
+    assert_int_equal(
+        run_execute(place_run(place, -1), workload_find("create-scaling"), &with, &why),
+        JOB_SUCCEEDED);
+    assert_int_equal(clean(place, with), CLEANUP_BLOCKED);
+    assert_foreign(place, names, COUNT_OF(names));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        unlinkat(workspace_fd(place->workspace), names[i], 0);
+}
+
+static void a_folder_in_the_place_of_the_run_directory_is_not_removed(void **state)
+{
+    struct place *place = *state;
+    struct problem why = { 0 };
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    assert_int_equal(renameat(place->folder, "run", place->folder, "moved"), 0);
+    assert_int_equal(mkdirat(place->folder, "run", 0700), 0);
+    assert_int_equal(workspace_remove(place->workspace, &why), -1);
+    assert_int_equal(why.code, PROBLEM_CONFLICT);
+    assert_int_equal(unlinkat(place->folder, "run", AT_REMOVEDIR), 0);
+    assert_int_equal(workspace_remove(place->workspace, &why), 0); /* nothing has its name */
+    assert_int_equal(renameat(place->folder, "moved", place->folder, "run"), 0);
+    assert_int_equal(workspace_remove(place->workspace, &why), 0);
+    assert_int_equal(faccessat(place->folder, "run", F_OK, 0), -1);
+}
+
 static void a_link_in_the_place_of_the_run_directory_is_not_followed(void **state)
 {
     struct place *place = *state;
@@ -496,6 +532,8 @@ int main(void)
         at_a_place(a_file_that_was_there_before_fails_the_run_and_stays),
         at_a_place(clean_up_leaves_and_lists_what_is_not_the_runs),
         at_a_place(a_link_in_the_place_of_the_run_directory_is_not_followed),
+        at_a_place(a_name_that_the_run_never_came_to_is_not_its_own),
+        at_a_place(a_folder_in_the_place_of_the_run_directory_is_not_removed),
         at_a_place(nothing_left_is_good_news_only_where_the_run_worked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
