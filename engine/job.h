@@ -81,6 +81,7 @@ struct phase_total {
     nsec first_start, first_done, last_done; /* since the leg began; first_done: the first lane */
     nsec cpu;              /* of the whole runner meanwhile, lanes and recorder; when finished */
     nsec flush;            /* syncfs() after it; 0: none was timed */
+    char cache[16];        /* before it: "warm", or by what it was emptied; "": not said */
     uint64_t dirty_before; /* bytes that the machine held back when it began */
     bool finished;
     struct latency latency;

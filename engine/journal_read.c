@@ -190,6 +190,7 @@ static int read_phase(const json_t *json, struct journal_record *record, struct 
     phase->lanes = count_of(json, "lanes");
     phase->batch = count_of(json, "batch");
     phase->total = count_of(json, "total");
+    snprintf(phase->cache, sizeof phase->cache, "%s", text_of(json, "cache"));
     return 0;
 }
 

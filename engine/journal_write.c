@@ -285,6 +285,8 @@ int journal_phase(struct journal *journal, const struct phase_total *phase, stru
     set_count(record, "lanes", phase->lanes);
     set_count(record, "batch", phase->batch);
     set_count(record, "total", phase->total);
+    if (phase->cache[0])
+        json_object_set_new(record, "cache", json_string(phase->cache));
     return journal_append(journal, record, why);
 }
 

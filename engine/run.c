@@ -490,6 +490,7 @@ int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, str
                                    .dirty_before = flush_pending() };
     snprintf(total->name, sizeof total->name, "%s", phase->name);
     snprintf(total->unit, sizeof total->unit, "%s", phase->unit);
+    snprintf(total->cache, sizeof total->cache, "%s", phase->cache ? phase->cache : "");
     if (journal_phase(run->with.journal, total, why))
         return -1;
     struct work work = { .run = run,

@@ -26,6 +26,7 @@ struct phase {
     uint64_t batch;        /* operations timed together */
     nsec duration;         /* a deadline; 0: none */
     struct cost cost;      /* what an operation takes from the target; zero: nothing */
+    const char *cache; /* how it was before: "warm", or by what it was emptied; NULL: not said */
     lane_fn *body;
     const void *arg; /* shared by every lane, hence const */
 };

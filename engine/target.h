@@ -7,6 +7,8 @@
 
 enum target_kind { TARGET_DIRECTORY, TARGET_NFS, TARGET_ZFS, TARGET_BTRFS, TARGET_MKFS };
 
+enum cold_way { COLD_FADVISE = 1, COLD_REMOUNT = 2, COLD_DROP_CACHES = 4 }; /* bits of `cold` */
+
 struct target {
     char *name;
     int kind;

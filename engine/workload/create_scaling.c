@@ -1,6 +1,7 @@
 /* How the time to create a file grows with the number of files already there. */
 #include "engine/workload/create_scaling.h"
 
+#include "engine/cold.h"
 #include "engine/workload/workload.h"
 #include "engine/workspace.h"
 
@@ -16,6 +17,7 @@ static const char *const operations[] = {
     "create", "list", "stat", "open", "rename", "remove", NULL
 };
 static const char *const orders[] = { "created", "random", NULL };
+static const char *const caches[] = { "warm", "cold", NULL };
 
 static const struct field params[] = {
     FIELD_COUNT(struct create_scaling, files, "Files to create in all.", .min = 1,
@@ -55,6 +57,11 @@ static const struct field params[] = {
                  .choices = orders, .preset_text = "created"),
     FIELD_COUNT(struct create_scaling, seed, "What fixes the random order.", .max = 1e15,
                 .preset = 1),
+    FIELD_CHOICE(
+        struct create_scaling, cache,
+        "Before list and before stat: warm, as the operations before left the caches, or cold, "
+        "emptied by dropping all caches of the machine, where the target allows it.",
+        .choices = caches, .preset_text = "warm"),
     FIELD_SECONDS(
         struct create_scaling, max_seconds,
         "How long a phase may take; 0 is no bound. Reaching it is a limit, not a failure.",
@@ -62,10 +69,33 @@ static const struct field params[] = {
     FIELD_END,
 };
 
+/* What can be known before; that it is cold is looked at when the time has come. */
+static int check_cold(const struct target *target, struct problem *why)
+{
+    if (!target && geteuid() != 0)
+        return problem_field(why, "/params/cache",
+                             "cache cannot be cold: dropping the caches takes root");
+    if (target && !(target->cold & COLD_DROP_CACHES))
+        return problem_field(
+            why, "/params/cache",
+            "cache cannot be cold: target %s does not allow drop-caches in its "
+            "setting cold; fadvise does not reach names, and a plain directory cannot "
+            "be remounted",
+            target->name);
+    if (target && target->run_as && strcmp(target->run_as, "root") != 0)
+        return problem_field(
+            why, "/params/cache",
+            "cache cannot be cold: dropping the caches takes root, and target %s runs "
+            "as %s",
+            target->name, target->run_as);
+    return 0;
+}
+
 static int check(const void *params_, const struct target *target, struct problem *why)
 {
     const struct create_scaling *with = params_;
-    (void)target;
+    if (with->cache == CACHE_COLD && check_cold(target, why))
+        return -1;
     if (!(with->operations & OPERATION_CREATE))
         return problem_field(why, "/params/operations",
                              "operations must have create: the others work on what it made");
@@ -240,6 +270,19 @@ static uint64_t existing(const struct site *site)
     return files;
 }
 
+/* Empties the caches if that is asked for; afterwards they are as `cache` of the phase says. */
+static int set_cache(struct run *run, const struct site *site, struct problem *why)
+{
+    if (site->with->cache == CACHE_WARM || run_is_null(run))
+        return 0;
+    return cold_drop_caches(site->folder, existing(site), why);
+}
+
+static const char *cache_of(const struct create_scaling *with)
+{
+    return with->cache == CACHE_COLD ? "drop-caches" : "warm";
+}
+
 /* A directory has one position, so one lane reads it. */
 static uint64_t list_lanes(const struct create_scaling *with)
 {
@@ -261,10 +304,11 @@ static int list_all(struct run *run, struct site *site, struct problem *why)
         .total = expected,
         .batch = with->batch > call ? with->batch : call, /* a batch is made of whole calls */
         .duration = with->max_seconds,
+        .cache = cache_of(with),
         .body = list_lane,
         .arg = site,
     };
-    if (run_phase(run, &list, &limited, why))
+    if (set_cache(run, site, why) || run_phase(run, &list, &limited, why))
         return -1;
     for (unsigned i = 0; i < list.lanes; i++)
         listed += site->listed[i];
@@ -287,9 +331,12 @@ static int visit_all(struct run *run, struct site *site, const char *name, enum 
         .quota = with->layout == LAYOUT_PRIVATE ? site->quota : NULL,
         .batch = with->batch,
         .duration = with->max_seconds,
+        .cache = kind == VISIT_STAT ? cache_of(with) : NULL,
         .body = run_is_null(run) ? visit_lane_null : visit_lane,
         .arg = site,
     };
+    if (kind == VISIT_STAT && set_cache(run, site, why))
+        return -1;
     site->visit = kind;
     return run_phase(run, &visit, ret_limited, why);
 }

@@ -11,6 +11,7 @@
 enum layout { LAYOUT_SHARED, LAYOUT_PRIVATE, LAYOUT_FANOUT };
 enum create_call { CREATE_BY_OPEN, CREATE_BY_MKNOD };
 enum order { ORDER_CREATED, ORDER_RANDOM };
+enum cache { CACHE_WARM, CACHE_COLD };
 enum sync_mode { SYNC_NONE, SYNC_FSYNC, SYNC_OPEN, SYNC_DIRECTORY };
 enum operation { /* bits of `operations`, in the order in which they run */
                  OPERATION_CREATE = 1,
@@ -32,6 +33,7 @@ struct create_scaling {
     uint64_t operations; /* enum operation */
     int order;           /* enum order: of visits */
     uint64_t seed;       /* of the random one */
+    int cache;           /* enum cache: before list and stat */
     nsec max_seconds;
 };
 

@@ -155,6 +155,33 @@ static void refuses_rules_that_span_fields(void **state)
     }
 }
 
+static void refuses_a_cold_cache_that_the_target_does_not_allow(void **state)
+{
+    (void)state;
+    static char scratch[] = "scratch", nobody[] = "nobody", root[] = "root";
+    static const struct {
+        struct target target;
+        const char *message; /* a part of it; NULL: allowed */
+    } cases[] = {
+        { { .name = scratch, .cold = COLD_DROP_CACHES }, NULL },
+        { { .name = scratch, .cold = COLD_DROP_CACHES | COLD_FADVISE, .run_as = root }, NULL },
+        { { .name = scratch, .cold = COLD_FADVISE }, "does not allow drop-caches" },
+        { { .name = scratch, .cold = COLD_REMOUNT }, "a plain directory cannot be remounted" },
+        { { .name = scratch, .cold = COLD_DROP_CACHES, .run_as = nobody }, "runs as nobody" },
+    };
+    const struct create_scaling with = {
+        .files = 10, .threads = 1, .operations = OPERATION_CREATE, .cache = CACHE_COLD
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct problem why = { 0 };
+        int result = workload_find("create-scaling")->check(&with, &cases[i].target, &why);
+        assert_int_equal(result, cases[i].message ? -1 : 0);
+        if (cases[i].message && !strstr(why.message, cases[i].message))
+            fail_msg("case %zu: %s", i, why.message);
+        assert_string_equal(why.field, cases[i].message ? "/params/cache" : "");
+    }
+}
+
 /* --- whole runs in a real folder --- */
 
 static enum job_state execute(struct place *place, struct create_scaling with, struct problem *why)
@@ -523,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_random_order_has_every_number_once_and_depends_on_its_seed),
         cmocka_unit_test(a_random_order_leaves_no_trend),
         cmocka_unit_test(refuses_rules_that_span_fields),
+        cmocka_unit_test(refuses_a_cold_cache_that_the_target_does_not_allow),
         cmocka_unit_test(clean_up_knows_every_name_that_parameters_may_make),
         cmocka_unit_test(a_null_target_goes_through_every_operation),
         at_a_place(a_rename_never_replaces_what_it_finds),
