@@ -24,10 +24,10 @@ enum chart_place {
 char *chart_svg(const struct chart *chart, enum chart_place place);
 
 /* Colours for dark; those for light stand at the elements, for whoever drops style sheets. */
-#define CHART_CSS                                                                     \
-    "@media(prefers-color-scheme:dark){"                                              \
-    ".pc-paper{fill:#161e26}.pc-rim{stroke:#161e26}.pc-text{fill:#e3e9ef}.pc-tick{fill:#9dabb8}"             \
-    ".pc-grid{stroke:#2b3742}.pc-axis{stroke:#6a7988}.pc-zone{fill:#1d2731}"          \
-    ".pc-band{fill:#6db3f5;stroke:#6db3f5}.pc-mean{stroke:#6db3f5}"                   \
-    ".pc-knee{stroke:#f0b35e}.pc-knee-range{fill:#f0b35e}.pc-knee-text{fill:#f0b35e}" \
+#define CHART_CSS                                                                                \
+    "@media(prefers-color-scheme:dark){"                                                         \
+    ".pc-paper{fill:#161e26}.pc-rim{stroke:#161e26}.pc-text{fill:#e3e9ef}.pc-tick{fill:#9dabb8}" \
+    ".pc-grid{stroke:#2b3742}.pc-axis{stroke:#6a7988}.pc-zone{fill:#1d2731}"                     \
+    ".pc-band{fill:#6db3f5;stroke:#6db3f5}.pc-mean{stroke:#6db3f5}"                              \
+    ".pc-knee{stroke:#f0b35e}.pc-knee-range{fill:#f0b35e}.pc-knee-text{fill:#f0b35e}"            \
     ".pc-limit{stroke:#ff9c94}.pc-limit-text{fill:#ff9c94}}"
