@@ -1,5 +1,7 @@
-/* GET /jobs/{id}/findings: what the numbers of a job mean. */
+/* GET /jobs/{id}/findings: what the numbers of a job mean. POST /jobs/{id}/analyse: look again. */
 #include "api/api.h"
+#include "api/auth.h"
+#include "api/cache.h"
 #include "api/handlers.h"
 #include "api/job_answer.h"
 #include "api/jobs.h"
@@ -18,6 +20,20 @@ const struct field findings_answer[] = {
                "support is not in it."),
     FIELD_END,
 };
+
+int job_analyse(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    scoped(job_done) struct job before = { 0 }, after = { 0 };
+    struct store *store = api->app->store;
+    if (store_job_get(store, in->job, &before, why) ||
+        auth_target(&in->principal, before.target, why) || store_job_reanalyse(store, in->job, why))
+        return -1;
+    cache_stale(api->cache, in->job);
+    if (store_job_get(store, in->job, &after, why))
+        return -1;
+    json_t *json = job_json(&after, why);
+    return json ? reply_json(out, json, why) : -1;
+}
 
 int job_findings(struct api *api, struct request *in, struct reply *out, struct problem *why)
 {

@@ -9,7 +9,7 @@ handle_fn jobs_post, jobs_get, job_get, job_cancel;  /* jobs.c */
 handle_fn job_change, job_delete;                    /* job_change.c */
 handle_fn job_series;                                /* series.c */
 handle_fn job_host;                                  /* host.c */
-handle_fn job_findings;                              /* findings.c */
+handle_fn job_findings, job_analyse;                 /* findings.c */
 handle_fn job_chart;                                 /* chart.c */
 handle_fn job_report;                                /* report.c */
 handle_fn job_journal;                               /* journal.c */

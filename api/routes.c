@@ -62,6 +62,8 @@ const struct route routes[] = {
   "What the numbers mean, in words and figures.",           NONE, NONE, findings_answer },
 { METHOD_GET,    API "/jobs/{id}/report",    ROLE_VIEWER,   job_report,      200,
   "The job as a report: for a ticket, a browser, a program.", IN(report_query), NONE, report_answer, report_types },
+{ METHOD_POST,   API "/jobs/{id}/analyse",   ROLE_OPERATOR, job_analyse,     202,
+  "Analyse it again, after an upgrade.",                    NONE, NONE, job_answer },
 { METHOD_GET,    API "/jobs/{id}/chart.svg", ROLE_VIEWER,   job_chart,       200,
   "A picture of a phase, with what was found of it.",       IN(chart_query), NONE, NULL, chart_types },
 { METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,

@@ -68,6 +68,28 @@ int store_findings(struct store *store, job_id job, char **ret, int *ret_version
     return 0;
 }
 
+int store_job_reanalyse(struct store *store, job_id id, struct problem *why)
+{
+    uint64_t changed = 0;
+    int64_t revision;
+    int state;
+    struct params params = { 0 };
+    param_int(&params, id);
+    {
+        scoped_connection struct connection *connection = NULL;
+        if (store_borrow(store, &connection, why) < 0 ||
+            query_do(connection, QUERY_JOB_REANALYSE, &params, &changed, why) < 0)
+            return -1;
+    }
+    if (changed)
+        return 0;
+    if (store_job_revision(store, id, &revision, &state, why) < 0)
+        return -1;
+    return problem_set(why, PROBLEM_CONFLICT,
+                       "job %lld has not ended, so there is nothing to conclude yet",
+                       (long long)id);
+}
+
 int store_job_unanalysed(struct store *store, const char *host, job_id after, job_id *ret,
                          bool *ret_shared_device, struct problem *why)
 {

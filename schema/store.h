@@ -176,6 +176,8 @@ must_check int store_host(struct store *store, job_id job, uint64_t points,
 /* Replaces what an earlier analysis found; CONFLICT before the job has ended. */
 must_check int store_findings_put(struct store *store, job_id job, int version,
                                   const struct findings *findings, struct problem *why);
+/* Has it analysed again; CONFLICT before it has ended. */
+must_check int store_job_reanalyse(struct store *store, job_id id, struct problem *why);
 /* *ret: the JSON text of a list; *ret_version 0: not analysed yet. */
 must_check int store_findings(struct store *store, job_id job, char **ret, int *ret_version,
                               struct problem *why);

@@ -141,6 +141,32 @@ static void is_one_file_for_a_browser(void **state)
     answer_done(&answer);
 }
 
+static void is_analysed_again_on_request(void **state)
+{
+    struct world *world = *state;
+    char path[128], findings[128];
+    snprintf(path, sizeof path, "/api/v1/jobs/%lld/analyse", (long long)job);
+    snprintf(findings, sizeof findings, "/api/v1/jobs/%lld/findings", (long long)job);
+    struct answer answer = world_post(world, world->viewer, path, NULL);
+    expect_problem(&answer, 403, "forbidden", "");
+    answer_done(&answer);
+    answer = world_get(world, world->viewer, findings);
+    assert_int_equal(answer_number(&answer, "analysis"), 1);
+    answer_done(&answer);
+    answer = world_post(world, world->operator_, path, NULL);
+    expect_status(&answer, 202);
+    assert_int_equal(answer_number(&answer, "id"), job);
+    answer_done(&answer);
+    answer = world_get(world, world->viewer, findings);
+    assert_int_equal(answer_number(&answer, "analysis"), 0);
+    assert_int_equal(json_array_size(answer_at(&answer, "items")), 1); /* until they are replaced */
+    answer_done(&answer);
+    snprintf(path, sizeof path, "/api/v1/jobs/%lld/analyse", (long long)world_job(world));
+    answer = world_post(world, world->operator_, path, NULL);
+    expect_problem(&answer, 409, "conflict", "");
+    answer_done(&answer);
+}
+
 static void a_phase_has_a_picture(void **state)
 {
     char text[512];
@@ -189,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_job_that_has_not_begun_has_a_short_report),
         cmocka_unit_test(is_one_file_for_a_browser),
         cmocka_unit_test(a_phase_has_a_picture),
+        cmocka_unit_test(is_analysed_again_on_request),
         cmocka_unit_test(a_job_without_samples_has_an_empty_picture),
     };
     return cmocka_run_group_tests_name("report", tests, setup, world_teardown);

@@ -89,6 +89,8 @@ function linksPanel(id) {
         h('h2', { id: 'links-head' }, 'Take it away'),
         h('ul', { class: 'links' },
             h('li', {}, 'Every sample, CSV: ', csv),
+            h('li', {}, h('a', { href: address(`/jobs/${id}/report?format=html`) }, 'Report'), ', ',
+                h('a', { href: address(`/jobs/${id}/report?format=markdown`), download: `job-${id}.md` }, 'as Markdown'), ' for a ticket'),
             h('li', {}, h('a', { href: address(`/jobs/${id}/journal`), download: `job-${id}.ndjson` }, 'The journal'), ' as the runner wrote it'),
             h('li', {}, h('a', { href: address(`/jobs/${id}`) }, 'This job'), ' as JSON')));
     const draw = onChange((names) => fill(csv, names.length === 0 ? UNKNOWN : names.map((name, i) => [
