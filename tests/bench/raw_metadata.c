@@ -276,6 +276,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COUNT_OF(phases); i++) {
         if (!phases[i].always && !strstr(options.operations, phases[i].name))
             continue;
+        if (syncfs(folder) < 0) /* as the runner does: no phase pays for the one before */
+            err(1, "cannot flush %s", path);
         phase(&work, phases[i].name, phases[i].body);
     }
 
