@@ -30,16 +30,15 @@ static void printf_like(2, 3) say(char text[COMPARISON_SENTENCE], const char *fm
     va_end(ap);
 }
 
-static void say_verdict(const char *a, const char *b, const struct phase_total *phase,
-                        const struct comparison *c, char text[COMPARISON_SENTENCE])
+static void say_verdict(const char *b, const struct phase_total *phase, const struct comparison *c,
+                        char text[COMPARISON_SENTENCE])
 {
     char at[WORDS];
-    if (!isnan(c->cross))
-        say(text, "%s than %s up to about %s %s, %s beyond", c->tau > 0 ? "cheaper" : "dearer", a,
-            words_count(c->cross, at), phase->unit, c->tau > 0 ? "dearer" : "cheaper");
-    else
-        say(text, "%s%s", c->verdict == VERDICT_CANNOT_TELL ? "cannot tell" : verdicts[c->verdict],
-            c->small ? ", perhaps by less than 5 %" : "");
+    say(text, "%s%s", c->verdict == VERDICT_CANNOT_TELL ? "cannot tell" : verdicts[c->verdict],
+        c->small ? ", perhaps by less than 5 %" : "");
+    if (!isnan(c->cross)) /* one word would hide it */
+        say(text, "; the ratio %s with the load and passes 1 near %s %s",
+            c->tau > 0 ? "rises" : "falls", words_count(c->cross, at), phase->unit);
     say(text, ". %s costs ", b);
 }
 
@@ -53,7 +52,7 @@ char *say_comparison(const struct phase_total *phase, const char *a, const char 
         say(text, "cannot tell; %s and %s have no load in common.", a, b);
         return text;
     }
-    say_verdict(a, b, phase, c, text);
+    say_verdict(b, phase, c, text);
     say(text, "%s times what %s costs at equal load", words_digits(c->ratio, ratio), a);
     if (c->blocks == 1)
         say(text, ", by one measurement each.");

@@ -16,7 +16,6 @@ struct analyst {
     struct analyst_settings settings;
     pthread_t thread;
     struct outage outage; /* the thread's */
-    job_id refused;       /* the thread's: jobs up to this one were tried and cannot be analysed */
 
     pthread_mutex_t lock;
     pthread_cond_t wake; /* CLOCK_MONOTONIC */
@@ -119,6 +118,19 @@ static int analyse(struct analyst *analyst, job_id id, bool shared_device, struc
     return 0;
 }
 
+/* It would fail the same way again: it is told once and stands without findings, until somebody asks
+ * for another analysis. A job that was deleted meanwhile is no failure. */
+static int give_up(struct analyst *analyst, job_id id, struct problem *why)
+{
+    const struct findings none = { 0 };
+    struct problem cause = *why;
+    *why = (struct problem){ 0 };
+    if (cause.code == PROBLEM_NOT_FOUND)
+        return 0;
+    log_job(LOG_ERROR, id, "cannot say what its numbers mean: %s", cause.message);
+    return store_findings_put(analyst->settings.store, id, ANALYSIS_VERSION, &none, why);
+}
+
 /* --- the thread --- */
 
 /* All that there is to do. -1: the database went away; what is left is done later. */
@@ -127,17 +139,16 @@ static int pass(struct analyst *analyst, struct problem *why)
     job_id id;
     bool shared_device;
     while (!is_stopped(analyst)) {
-        int found = store_job_unanalysed(analyst->settings.store, analyst->settings.host,
-                                         analyst->refused, &id, &shared_device, why);
+        int found = store_job_unanalysed(analyst->settings.store, analyst->settings.host, 0, &id,
+                                         &shared_device, why);
         if (found <= 0)
             return found;
         if (analyse(analyst, id, shared_device, why) == 0)
             continue;
         if (why->code == PROBLEM_STORE_FAILED || why->code == PROBLEM_CANCELLED)
             return -1;
-        log_job(LOG_ERROR, id, "cannot say what its numbers mean: %s", why->message);
-        analyst->refused = id;
-        *why = (struct problem){ 0 };
+        if (give_up(analyst, id, why) < 0)
+            return -1;
     }
     return 0;
 }

@@ -51,7 +51,8 @@ static void a_comparison_reads_as_people_say_it(void **state)
             .tau = 0.9,
             .cross = 1036.4,
             .blocks = 20 },
-          "create: cheaper than A up to about 1,036 filesystems, dearer beyond. B costs 1.30 times "
+          "create: slower; the ratio rises with the load and passes 1 near 1,036 filesystems. "
+          "B costs 1.30 times "
           "what A costs at equal load (99 %: 1.10 to 1.60), by 20 stretches of one run each." },
     };
     (void)state;
