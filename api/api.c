@@ -4,6 +4,7 @@
 
 #include "api/auth.h"
 #include "api/cache.h"
+#include "api/events.h"
 #include "api/files.h"
 #include "api/openapi.h"
 #include "engine/base/text.h"
@@ -19,7 +20,7 @@ int api_init(struct api *api, struct app *app, void (*wire_free)(void *wire), st
         return problem_set(why, PROBLEM_INTERNAL, "libsodium does not start");
     api->salt = randombytes_random();
     if (auth_new(app->store, &api->auth, why) || cache_new(wire_free, &api->cache, why) ||
-        openapi_text(&api->openapi, why))
+        events_new(app->store, &api->events, why) || openapi_text(&api->openapi, why))
         goto failed;
     if (app->web && (api->web = open(app->web, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0) {
         problem_errno(why, errno, "cannot open the folder of web pages %s", app->web);
@@ -33,6 +34,7 @@ failed:
 
 void api_done(struct api *api)
 {
+    api->events = events_free(api->events);
     api->auth = auth_free(api->auth);
     api->cache = cache_free(api->cache);
     free(steal(&api->openapi));

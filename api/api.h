@@ -4,11 +4,13 @@
 
 struct auth;
 struct cache;
+struct events;
 
 struct api {
     struct app *app;
     struct auth *auth;
     struct cache *cache;
+    struct events *events;
     int web;                   /* the folder of static files; -1: none */
     char *openapi;             /* made once, at the start */
     atomic_uint exports;       /* streams that hold a connection of the store */

@@ -12,6 +12,7 @@ handle_fn job_host;                                  /* host.c */
 handle_fn job_findings, job_analyse;                 /* findings.c */
 handle_fn job_chart;                                 /* chart.c */
 handle_fn job_report;                                /* report.c */
+handle_fn job_events;                                /* events.c */
 handle_fn job_journal;                               /* journal.c */
 handle_fn comparisons_get;                           /* comparisons.c */
 handle_fn openapi_get;                               /* openapi.c */

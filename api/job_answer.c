@@ -301,3 +301,12 @@ json_t *job_json(const struct job *job, struct problem *why)
         problem_memory(why);
     return json;
 }
+
+json_t *job_progress_json(const struct job *job, struct problem *why)
+{
+    struct progress_view view;
+    json_t *json = view_progress(job, &view) ? fields_render(progress_answer, &view) : json_null();
+    if (!json)
+        problem_memory(why);
+    return json;
+}

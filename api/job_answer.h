@@ -8,3 +8,5 @@ extern const struct field jobs_answer[];     /* {"items": [...], "next_cursor"} 
 
 /* A new object; NULL with why. */
 json_t *job_json(const struct job *job, struct problem *why);
+/* Its progress alone; null unless a phase runs. NULL with why. */
+json_t *job_progress_json(const struct job *job, struct problem *why);

@@ -59,6 +59,8 @@ static json_t *parameters(const struct route *route)
         json_array_append_new(list, reference("parameters", "IdempotencyKey"));
     if (route->method == METHOD_PATCH)
         json_array_append_new(list, reference("parameters", "IfMatch"));
+    if (route->handle == job_events)
+        json_array_append_new(list, reference("parameters", "LastEventId"));
     return list;
 }
 
@@ -104,6 +106,8 @@ static json_t *responses(const struct route *route)
     char status[8];
     snprintf(status, sizeof status, "%u", route->status);
     json_object_set_new(all, status, success(route));
+    if (route->handle == job_events) /* nothing more will happen */
+        json_object_set_new(all, "204", json_pack("{s:s}", "description", "There is no more."));
     if (route->handle == jobs_post) { /* a dry run creates nothing */
         json_object_set_new(all, "200", success(route));
     }
@@ -174,7 +178,8 @@ static json_t *components(void)
 {
     return json_pack(
         "{s:{s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s}},"
-        " s:{s:{s:s, s:s, s:b, s:s, s:{s:s, s:i, s:i, s:s}}, s:{s:s, s:s, s:b, s:s, s:{s:s}}},"
+        " s:{s:{s:s, s:s, s:b, s:s, s:{s:s, s:i, s:i, s:s}}, s:{s:s, s:s, s:b, s:s, s:{s:s}},"
+        "  s:{s:s, s:s, s:b, s:s, s:{s:s, s:i}}},"
         " s:{s:{s:s, s:{s:{s:o}}}, s:{s:s}},"
         " s:{s:o}}",
         "securitySchemes", "token", "type", "http", "scheme", "bearer", "session", "type", "apiKey",
@@ -187,7 +192,12 @@ static json_t *components(void)
         "schema", "type", "string", "minLength", 1, "maxLength", 255, "pattern", "^[ -~]+$",
         "IfMatch", "name", "If-Match", "in", "header", "required", 0, "description",
         "The ETag of what was read: if it has changed since, nothing is done (412).", "schema",
-        "type", "string", "responses", "Problem", "description",
+        "type", "string", "LastEventId", "name", "Last-Event-ID", "in", "header", "required", 0,
+        "description",
+        "The id of the last event that was read: those after it follow the snapshot. 204 when "
+        "there "
+        "is nothing more to come.",
+        "schema", "type", "integer", "minimum", 0, "responses", "Problem", "description",
         "A problem (RFC 9457). A pointer is a JSON pointer into the body, /?name for a parameter "
         "of the query, or /Name for a header.",
         "content", "application/problem+json", "schema", reference("schemas", "Problem"),

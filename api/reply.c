@@ -210,7 +210,8 @@ int reply_seal(struct reply *reply, bool gzip, struct problem *why)
 {
     if (reply->body && reply->status == 200 && reply_etag(reply, why))
         return -1;
-    if (!gzip || (reply->body ? reply->n < GZIP_LEAST : !reply->stream.read))
+    if (!gzip || reply->stream.attach ||
+        (reply->body ? reply->n < GZIP_LEAST : !reply->stream.read))
         return 0;
     if (reply->body ? compress_body(reply, why) : gzip_stream(&reply->stream, why))
         return -1;

@@ -7,12 +7,18 @@
 
 enum { REPLY_HEADERS = 8, ETAG_TEXT = 48, POLICY_TEXT = 192, GZIP_LEAST = 1024 };
 
+struct live;
+
 /* Bytes that are made while they are sent. */
+enum { STREAM_WAIT = 1 };
 struct stream {
-    /* Fills up to `size` bytes; *ret 0: the end. Called by one thread at a time. */
+    /* Fills up to `size` bytes; *ret 0: the end. STREAM_WAIT, with `attach` only: nothing yet, call again
+     * after live_wake. Called by one thread at a time. */
     int (*read)(void *arg, char *bytes, size_t size, size_t *ret, struct problem *why);
     void (*done)(void *arg);
     void *arg;
+    /* NULL: it never waits. Otherwise told whom to wake, and NULL when nobody is to be woken any more. */
+    void (*attach)(void *arg, struct live *live);
 };
 
 struct reply_header {

@@ -2,6 +2,7 @@
  * row takes and answers is in the field tables it names; /openapi.json is made from the same rows. */
 #include "api/chart.h"
 #include "api/comparisons.h"
+#include "api/events.h"
 #include "api/handlers.h"
 #include "api/job_answer.h"
 #include "api/jobs.h"
@@ -66,6 +67,8 @@ const struct route routes[] = {
   "Analyse it again, after an upgrade.",                    NONE, NONE, job_answer },
 { METHOD_GET,    API "/jobs/{id}/chart.svg", ROLE_VIEWER,   job_chart,       200,
   "A picture of a phase, with what was found of it.",       IN(chart_query), NONE, NULL, chart_types },
+{ METHOD_GET,    API "/jobs/{id}/events",    ROLE_VIEWER,   job_events,      200,
+  "What happens to a job, as it happens (SSE).",            NONE, NONE, NULL, events_types },
 { METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,
   "The journal as it is.",                                  NONE, NONE, NULL, journal_types },
 { METHOD_GET,    API "/comparisons",         ROLE_VIEWER,   comparisons_get, 200,

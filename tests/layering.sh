@@ -26,8 +26,8 @@ rules() {
         'only schema speaks libpq' service/planted.c libpq-fe.h
     "$@" '^schema/store\.h$' '^(libpq|jansson)' '^$' \
         'what schema is made of does not show in its public header' schema/store.h libpq-fe.h
-    "$@" '.' '^microhttpd\.h$' '^api/server\.c ' \
-        'only api/server.c sees libmicrohttpd' api/planted.c microhttpd.h
+    "$@" '.' '^microhttpd\.h$' '^api/server(_[a-z]+)?\.[ch] ' \
+        'only api/server*.c see libmicrohttpd' api/planted.c microhttpd.h
     "$@" '.' '^sodium[./]' '^api/' \
         'only api handles secrets' service/planted.c sodium.h
     "$@" '.' '^(curl|systemd)/' '^service/' \

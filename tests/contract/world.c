@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 
@@ -64,9 +65,16 @@ static int ready(void *service, struct problem *why)
     return 0;
 }
 
+/* Of world->server while the store's watcher may wake it. */
+static pthread_mutex_t wake_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void wake(void *arg, job_id id)
 {
-    server_wake(((struct world *)arg)->server, id);
+    struct world *world = arg;
+    pthread_mutex_lock(&wake_lock);
+    if (world->server)
+        server_wake(world->server, id);
+    pthread_mutex_unlock(&wake_lock);
 }
 
 /* ---- up and down ---- */
@@ -174,8 +182,11 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 int world_teardown(void **state)
 {
     struct world *world = *state;
-    world->store = store_close(world->store); /* first: its watcher wakes the server */
-    world->server = server_stop(world->server, NSEC_PER_SEC);
+    pthread_mutex_lock(&wake_lock);
+    struct server *server = steal(&world->server);
+    pthread_mutex_unlock(&wake_lock);
+    server_stop(server, NSEC_PER_SEC);
+    world->store = store_close(world->store);
     targets_done(&world->targets);
     nftw(world->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     free(world);

@@ -1,0 +1,512 @@
+/* GET /jobs/{id}/events. A stream begins with the whole job (snapshot); then come its changes of state,
+ * which are named by the job's revision in the order of their commits and read from the store, so that
+ * Last-Event-ID resumes them after a restart, too; its progress, at most a few times a second; and its
+ * findings. It ends after the last of these.
+ *
+ * Those who listen to one job share a feed. A thread looks at the store once for a feed that has changed
+ * and writes to every follower that has taken what it got before; the others are told what they missed
+ * when they have. So no follower holds more than one look's worth of text, and one that takes nothing
+ * from one heartbeat to the next is dropped. Heartbeats also uncover clients that have left: the library
+ * does not look at a connection that is suspended. */
+#include "api/events.h"
+
+#include "api/api.h"
+#include "api/handlers.h"
+#include "api/job_answer.h"
+#include "api/jobs.h"
+#include "api/live.h"
+#include "api/lock.h"
+#include "engine/base/field_json.h"
+#include "engine/base/text.h"
+
+#include <errno.h>
+
+enum { EVENTS_AT_ONCE = 64 };
+
+static const nsec look_gap = 250 * NSEC_PER_MSEC;
+static const nsec heartbeat = 15 * NSEC_PER_SEC;
+static const nsec lifetime = 3600 * NSEC_PER_SEC; /* then it comes again, if its token still may */
+static const nsec findings_within = 30 * NSEC_PER_SEC; /* of the job's end; not waited for beyond */
+
+const char *const events_types[] = { "text/event-stream", NULL };
+
+struct follower {
+    struct events *events;
+    struct feed *feed;
+    nsec until;            /* monotonic */
+    struct live *live;     /* the lock, and all below; NULL: nobody to wake */
+    int64_t state;         /* revision of the last change of state it was told */
+    int64_t seen;          /* revision of the job that it was told otherwise */
+    int analysis;          /* whose findings it was told */
+    struct text text;      /* what it is to be sent */
+    size_t at;             /* how much of that it has taken */
+    nsec spoken;           /* when there was something for it, monotonic */
+    bool missed;           /* a look, because it had not taken everything */
+    bool ended, dropped;   /* after its text; at once */
+    struct follower *next; /* in its feed */
+};
+
+struct feed {
+    job_id job;
+    bool dirty;                 /* the lock */
+    struct follower *followers; /* the lock */
+    nsec looked;                /* the thread's */
+    struct feed *next;          /* the lock; taken out and freed by the thread alone */
+};
+
+struct events {
+    struct store *store;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* CLOCK_MONOTONIC */
+    struct feed *feeds;     /* lock, and all below */
+    unsigned followers_n;
+    bool stopping, ended;
+};
+
+/* ---- what a follower is told ---- */
+
+/* id 0: none. Steals json. */
+static void add_event(struct text *text, const char *event, int64_t id, json_t *json)
+{
+    scoped_json json_t *held = json;
+    scoped_free char *data = held ? json_dumps(held, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    if (id)
+        text_addf(text, "id: %lld\n", (long long)id);
+    text_addf(text, "event: %s\ndata: ", event);
+    if (data)
+        text_addf(text, "%s\n\n", data);
+    else
+        text->failed = true;
+}
+
+static json_t *state_json(const struct job_event *event)
+{
+    char at[CLOCK_TEXT];
+    return json_pack("{s:I, s:s, s:s, s:s, s:b}", "revision", (json_int_t)event->revision, "at",
+                     clock_format(event->at, at), "state", job_states[event->state], "cleanup",
+                     cleanup_states[event->cleanup], "stuck", (int)event->stuck);
+}
+
+static json_t *findings_json(const struct job *job)
+{
+    return json_pack("{s:i, s:o}", "analysis", job->analysis, "items",
+                     json_loads(job->findings, 0, NULL));
+}
+
+/* Nothing more will be told. */
+static bool is_over(const struct job *job)
+{
+    return job_settled(job->state, job->cleanup) &&
+           (job->analysis || clock_wall() - job->finished_at > findings_within);
+}
+
+/* ---- the thread ---- */
+
+/* A job as it was found, and then its events: all of them up to there, perhaps newer ones, too. */
+struct look {
+    int64_t after; /* whose events were asked for */
+    size_t n;
+    struct job_event events[EVENTS_AT_ONCE];
+    struct job job;
+    bool gone;
+};
+
+static void look_done(struct look *look)
+{
+    job_done(&look->job);
+}
+
+static int look_at(struct store *store, job_id id, struct look *look, struct problem *why)
+{
+    if (store_job_get(store, id, &look->job, why) < 0) {
+        look->gone = why->code == PROBLEM_NOT_FOUND;
+        return look->gone ? 0 : -1;
+    }
+    return store_job_events(store, id, look->after, look->events, EVENTS_AT_ONCE, &look->n, why);
+}
+
+static bool has_taken_all(const struct follower *follower)
+{
+    return follower->at == follower->text.n;
+}
+
+static void wake(const struct follower *follower)
+{
+    if (follower->live)
+        live_wake(follower->live);
+}
+
+static void tell_rest(struct follower *follower, const struct job *job)
+{
+    struct problem why = { 0 };
+    if (job->revision > follower->seen) {
+        follower->seen = job->revision;
+        json_t *progress = job_progress_json(job, &why);
+        if (json_is_null(progress))
+            json_decref(progress);
+        else
+            add_event(&follower->text, "progress", 0, progress);
+    }
+    if (job->analysis != follower->analysis) {
+        follower->analysis = job->analysis;
+        add_event(&follower->text, "findings", 0, findings_json(job));
+    }
+    follower->ended = is_over(job);
+}
+
+static void tell(struct follower *follower, const struct look *look, nsec now)
+{
+    struct feed *feed = follower->feed;
+    if (look->gone) {
+        follower->ended = true;
+    } else if (!has_taken_all(follower)) {
+        follower->missed = true;
+        return;
+    } else if (follower->state < look->after) { /* it came while the store was asked */
+        feed->dirty = true;
+        return;
+    } else {
+        for (size_t i = 0; i < look->n; i++)
+            if (look->events[i].revision > follower->state) {
+                follower->state = look->events[i].revision;
+                add_event(&follower->text, "state", follower->state, state_json(&look->events[i]));
+            }
+        /* Perhaps not all of them yet, or the job is older than they: the next look goes on. */
+        if (look->n == EVENTS_AT_ONCE ||
+            (look->n && look->events[look->n - 1].revision > look->job.revision))
+            feed->dirty = true;
+        else
+            tell_rest(follower, &look->job);
+    }
+    follower->dropped = follower->text.failed;
+    if (has_taken_all(follower) && !follower->ended && !follower->dropped)
+        return;
+    follower->spoken = now;
+    wake(follower);
+}
+
+/* Called and left with the lock. */
+static nsec look_after(struct events *events, struct feed *feed, nsec now)
+{
+    if (!feed->dirty)
+        return now + heartbeat;
+    if (now < feed->looked + look_gap)
+        return feed->looked + look_gap;
+    scoped(look_done) struct look look = { .after = INT64_MAX };
+    for (const struct follower *f = feed->followers; f; f = f->next)
+        if (has_taken_all(f) && f->state < look.after)
+            look.after = f->state;
+    feed->dirty = false;
+    feed->looked = now;
+    struct problem why = { 0 };
+    pthread_mutex_unlock(&events->lock);
+    int found = look_at(events->store, feed->job, &look, &why);
+    pthread_mutex_lock(&events->lock);
+    if (found < 0) {
+        feed->dirty = true; /* the store comes back: others tell of that */
+        feed->looked = clock_monotonic() + NSEC_PER_SEC;
+        return feed->looked;
+    }
+    for (struct follower *f = feed->followers; f; f = f->next)
+        tell(f, &look, now);
+    return feed->dirty ? now + look_gap : now + heartbeat;
+}
+
+/* Comments while nothing happens, and the ends that come by themselves. Returns when to look again. */
+static nsec beat(struct follower *follower, nsec now)
+{
+    if (now >= follower->until && !follower->ended) {
+        follower->ended = true;
+        wake(follower);
+    }
+    if (now < follower->spoken + heartbeat)
+        return follower->spoken + heartbeat;
+    follower->spoken = now;
+    if (!has_taken_all(follower)) {
+        follower->dropped = true;
+        text_done(&follower->text);
+        follower->at = 0;
+    } else {
+        text_addf(&follower->text, ":\n\n");
+        follower->feed->dirty = true; /* hints can be lost */
+    }
+    wake(follower);
+    return now + heartbeat;
+}
+
+static void *run(void *arg)
+{
+    struct events *events = arg;
+    scoped_lock(&events->lock);
+    while (!events->ended) {
+        nsec now = clock_monotonic(), next = now + heartbeat;
+        for (struct feed **cell = &events->feeds; *cell;) {
+            struct feed *feed = *cell;
+            if (!feed->followers) {
+                *cell = feed->next;
+                free(feed);
+                continue;
+            }
+            nsec due = look_after(events, feed, now);
+            next = due < next ? due : next;
+            for (struct follower *f = feed->followers; f; f = f->next) {
+                due = beat(f, now);
+                next = due < next ? due : next;
+            }
+            /* New feeds are put in front, meanwhile too: the way here is looked for anew. */
+            for (cell = &events->feeds; *cell != feed; cell = &(*cell)->next)
+                ;
+            cell = &feed->next;
+        }
+        bool again = false;
+        for (const struct feed *feed = events->feeds; feed; feed = feed->next)
+            again = again || (feed->dirty && clock_monotonic() >= feed->looked + look_gap);
+        struct timespec until = { next / NSEC_PER_SEC, next % NSEC_PER_SEC };
+        if (!again && !events->ended)
+            pthread_cond_timedwait(&events->changed, &events->lock, &until);
+    }
+    return NULL;
+}
+
+/* ---- a follower's stream ---- */
+
+static int follower_read(void *arg, char *bytes, size_t size, size_t *ret, struct problem *why)
+{
+    struct follower *follower = arg;
+    struct events *events = follower->events;
+    scoped_lock(&events->lock);
+    *ret = 0;
+    if (events->stopping)
+        return 0;
+    if (follower->dropped)
+        return problem_set(why, PROBLEM_TOO_MANY, "the reader of job %lld is too slow",
+                           (long long)follower->feed->job);
+    if (has_taken_all(follower))
+        return follower->ended ? 0 : STREAM_WAIT;
+    size_t n = follower->text.n - follower->at;
+    n = n < size ? n : size;
+    memcpy(bytes, follower->text.at + follower->at, n);
+    follower->at += n;
+    *ret = n;
+    if (!has_taken_all(follower))
+        return 0;
+    text_done(&follower->text);
+    follower->at = 0;
+    if (follower->missed) {
+        follower->missed = false;
+        follower->feed->dirty = true;
+        pthread_cond_signal(&events->changed);
+    }
+    return 0;
+}
+
+static void follower_attach(void *arg, struct live *live)
+{
+    struct follower *follower = arg;
+    scoped_lock(&follower->events->lock);
+    follower->live = live;
+}
+
+static void follower_done(void *arg)
+{
+    struct follower *follower = arg;
+    struct events *events = follower->events;
+    {
+        scoped_lock(&events->lock);
+        struct follower **cell = &follower->feed->followers;
+        while (*cell != follower)
+            cell = &(*cell)->next;
+        *cell = follower->next;
+        events->followers_n--;
+    }
+    text_done(&follower->text);
+    free(follower);
+}
+
+/* Under the lock: the job's feed, made if there is none; NULL: no memory. */
+static struct feed *feed_of(struct events *events, job_id job)
+{
+    struct feed *feed = events->feeds;
+    while (feed && feed->job != job)
+        feed = feed->next;
+    if (feed || !(feed = calloc(1, sizeof *feed)))
+        return feed;
+    feed->job = job;
+    feed->next = events->feeds;
+    events->feeds = feed;
+    return feed;
+}
+
+/* Takes the follower over, unless it fails. */
+static int join(struct events *events, struct follower *follower, job_id job, struct problem *why)
+{
+    scoped_lock(&events->lock);
+    if (events->stopping || events->followers_n >= FOLLOWERS_MOST)
+        return problem_set(why, PROBLEM_OVERLOADED,
+                           events->stopping ? "the service stops"
+                                            : "as many as are possible listen already");
+    struct feed *feed = feed_of(events, job);
+    if (!feed)
+        return problem_memory(why);
+    follower->feed = feed;
+    follower->next = feed->followers;
+    feed->followers = follower;
+    events->followers_n++;
+    feed->dirty = true;
+    pthread_cond_signal(&events->changed);
+    return 0;
+}
+
+/* 1: it is there. */
+static int last_event(const struct request *in, int64_t *ret, struct problem *why)
+{
+    const char *text = NULL;
+    char *end;
+    if (request_header(in, "Last-Event-ID", &text, why))
+        return -1;
+    if (!text || !*text)
+        return 0;
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 18 || text[digits])
+        return problem_field(why, "/Last-Event-ID", "it must be the id of an earlier event");
+    *ret = strtoll(text, &end, 10);
+    return 1;
+}
+
+static nsec lives_until(const struct principal *principal)
+{
+    nsec left = principal->expires_at ? principal->expires_at - clock_wall() : lifetime;
+    return clock_monotonic() + (left < lifetime ? left : lifetime);
+}
+
+/* 1: an event after that revision is not told yet. */
+static int more_events(struct store *store, job_id job, int64_t after, struct problem *why)
+{
+    struct job_event next;
+    size_t n = 0;
+    return store_job_events(store, job, after, &next, 1, &n, why) ? -1 : n > 0;
+}
+
+static int follow(struct api *api, struct request *in, const struct job *job, int64_t after,
+                  struct reply *out, struct problem *why)
+{
+    json_t *json = job_json(job, why);
+    struct follower *follower = json ? calloc(1, sizeof *follower) : NULL;
+    if (!follower) {
+        json_decref(json);
+        return problem_memory(why);
+    }
+    *follower = (struct follower){ .events = api->events,
+                                   .until = lives_until(&in->principal),
+                                   .state = after,
+                                   .seen = job->revision,
+                                   .analysis = job->analysis,
+                                   .spoken = clock_monotonic() };
+    text_addf(&follower->text, "retry: 2000\n");
+    add_event(&follower->text, "snapshot", after, json);
+    if (follower->text.failed ? problem_memory(why) : join(api->events, follower, job->id, why)) {
+        text_done(&follower->text);
+        free(follower);
+        return -1;
+    }
+    out->type = events_types[0];
+    out->cache_control = "no-store";
+    out->stream = (struct stream){
+        .read = follower_read, .done = follower_done, .attach = follower_attach, .arg = follower
+    };
+    return reply_header(out, why, "X-Accel-Buffering", "no"); /* of a proxy in between */
+}
+
+int job_events(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    scoped(job_done) struct job job = { 0 };
+    int64_t after = 0;
+    int resumes = last_event(in, &after, why);
+    if (resumes < 0 || store_job_get(api->app->store, in->job, &job, why))
+        return -1;
+    if (!resumes || after > job.revision)
+        after = job.revision;
+    int more = resumes && is_over(&job) ? more_events(api->app->store, job.id, after, why) : 1;
+    if (more < 0)
+        return -1;
+    if (!more) { /* an EventSource that gets this does not come again */
+        out->status = 204;
+        return 0;
+    }
+    return follow(api, in, &job, after, out, why);
+}
+
+/* ---- start and stop ---- */
+
+int events_new(struct store *store, struct events **ret, struct problem *why)
+{
+    struct events *events = calloc(1, sizeof *events);
+    if (!events)
+        return problem_memory(why);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&events->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&events->lock, NULL);
+    events->store = store;
+    int error = pthread_create(&events->thread, NULL, run, events);
+    if (error) {
+        pthread_cond_destroy(&events->changed);
+        pthread_mutex_destroy(&events->lock);
+        free(events);
+        return problem_errno(why, error, "cannot start a thread");
+    }
+    *ret = events;
+    return 0;
+}
+
+void events_wake(struct events *events, job_id job)
+{
+    scoped_lock(&events->lock);
+    for (struct feed *feed = events->feeds; feed; feed = feed->next)
+        if (job == 0 || feed->job == job) {
+            feed->dirty = true;
+            pthread_cond_signal(&events->changed);
+        }
+}
+
+void events_stir(struct events *events)
+{
+    scoped_lock(&events->lock);
+    for (struct feed *feed = events->feeds; feed; feed = feed->next)
+        for (struct follower *f = feed->followers; f; f = f->next)
+            wake(f);
+}
+
+void events_stop(struct events *events)
+{
+    if (!events)
+        return;
+    {
+        scoped_lock(&events->lock);
+        events->stopping = true;
+    }
+    events_stir(events);
+}
+
+struct events *events_free(struct events *events)
+{
+    if (!events)
+        return NULL;
+    {
+        scoped_lock(&events->lock);
+        events->ended = true;
+        pthread_cond_signal(&events->changed);
+    }
+    pthread_join(events->thread, NULL);
+    for (struct feed *feed = events->feeds, *next; feed; feed = next) {
+        next = feed->next;
+        free(feed);
+    }
+    pthread_cond_destroy(&events->changed);
+    pthread_mutex_destroy(&events->lock);
+    free(events);
+    return NULL;
+}
