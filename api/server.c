@@ -1,4 +1,4 @@
-/* With server_call.c and server_response.c the only file that sees libmicrohttpd: listeners, held
+/* With the other server_*.c the only file that sees libmicrohttpd: listeners, held
  * answers, starting and stopping.
  *
  * Each listener is a daemon of the library with a pool of epoll threads; a request is answered in
@@ -36,7 +36,7 @@ static void *run_timer(void *arg)
     struct server *server = arg;
     scoped_lock(&server->lock);
     while (!server->ended) {
-        nsec now = clock_monotonic(), next = now + 3600 * NSEC_PER_SEC;
+        nsec now = clock_monotonic(), next = now + 5 * NSEC_PER_SEC;
         for (struct call *call = server->held, *after; call; call = after) {
             after = call->next;
             if (call->in.hold_until <= now)
@@ -44,6 +44,8 @@ static void *run_timer(void *arg)
             else if (call->in.hold_until < next)
                 next = call->in.hold_until;
         }
+        nsec look = patience_look(server, now);
+        next = look < next ? look : next;
         struct timespec until = { next / NSEC_PER_SEC, next % NSEC_PER_SEC };
         pthread_cond_timedwait(&server->changed, &server->lock, &until);
     }
@@ -112,12 +114,11 @@ static int front_open(struct server *server, size_t i, const struct server_setti
         return problem_errno(why, errno, "cannot copy the socket of a listener");
     unsigned threads = settings->threads ? (unsigned)settings->threads : 4;
     unsigned connections = settings->connections ? (unsigned)settings->connections : 512;
-    nsec idle = settings->idle ? settings->idle : 30 * NSEC_PER_SEC;
     struct MHD_OptionItem options[] = {
         { MHD_OPTION_LISTEN_SOCKET, socket, NULL },
         { MHD_OPTION_THREAD_POOL_SIZE, threads > 1 ? threads : 0, NULL },
         { MHD_OPTION_CONNECTION_LIMIT, connections < threads ? threads : connections, NULL },
-        { MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)(idle / NSEC_PER_SEC), NULL },
+        { MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)(server->idle / NSEC_PER_SEC), NULL },
         { MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
         { tls ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0, (char *)(intptr_t)certificate },
         { tls ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (char *)(intptr_t)key },
@@ -133,8 +134,8 @@ static int front_open(struct server *server, size_t i, const struct server_setti
     front->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, call_ask, server, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
         MHD_OPTION_URI_LOG_CALLBACK, call_new, front, MHD_OPTION_NOTIFY_COMPLETED, call_free,
-        server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY, options,
-        MHD_OPTION_END);
+        server, MHD_OPTION_NOTIFY_CONNECTION, patience_notify, server, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_escapes, NULL, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
     if (!front->daemon)
         return problem_set(why, PROBLEM_INTERNAL, "the HTTP server does not start%s",
                            tls ? "; is the certificate right?" : "");
@@ -257,6 +258,7 @@ static struct server *server_new(const struct server_settings *settings)
     pthread_cond_init(&server->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&server->lock, NULL);
+    server->idle = settings->idle ? settings->idle : 30 * NSEC_PER_SEC;
     server->body_bytes = settings->body_bytes ? settings->body_bytes : 1024 * 1024;
     server->held_most = (settings->connections ? (unsigned)settings->connections : 512) / 2 + 1;
     return server;

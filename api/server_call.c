@@ -60,7 +60,7 @@ void *call_new(void *arg, const char *target, struct MHD_Connection *connection)
     return call;
 }
 
-void call_free(void *arg, struct MHD_Connection *connection unused, void **state,
+void call_free(void *arg, struct MHD_Connection *connection, void **state,
                enum MHD_RequestTerminationCode code unused)
 {
     struct server *server = arg;
@@ -68,6 +68,7 @@ void call_free(void *arg, struct MHD_Connection *connection unused, void **state
     *state = NULL;
     if (!call)
         return;
+    patience_start(connection);
     request_done(&call->in);
     free(call);
     if (atomic_fetch_sub(&server->active, 1) == 1 && atomic_load(&server->stopping)) {
@@ -194,7 +195,7 @@ static enum MHD_Result call_begin(struct call *call, const char *method)
     return MHD_YES;
 }
 
-enum MHD_Result call_ask(void *arg unused, struct MHD_Connection *connection unused,
+enum MHD_Result call_ask(void *arg unused, struct MHD_Connection *connection,
                          const char *url unused, const char *method, const char *version unused,
                          const char *upload, size_t *upload_n, void **state)
 {
@@ -203,6 +204,7 @@ enum MHD_Result call_ask(void *arg unused, struct MHD_Connection *connection unu
         return MHD_NO;
     if (!call->begun) {
         call->begun = true;
+        patience_stop(connection);
         return call_begin(call, method);
     }
     if (*upload_n == 0)

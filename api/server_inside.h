@@ -35,7 +35,9 @@ struct server {
     atomic_uint_fast64_t wakes; /* changed under the lock, read without it */
     atomic_bool stopping;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* lock, and all below */
+    nsec idle;                /* for silence, and for the head of a request */
+    pthread_cond_t changed;   /* lock, and all below */
+    struct visitor *visitors; /* server_patience.c */
     struct call *held;
     unsigned held_n;
     bool ended;
@@ -63,6 +65,15 @@ enum MHD_Result call_ask(void *arg, struct MHD_Connection *connection, const cha
                          size_t *upload_n, void **state);
 void call_free(void *arg, struct MHD_Connection *connection, void **state,
                enum MHD_RequestTerminationCode code);
+
+/* ---- server_patience.c: who has connected, and for how long they have owed a request ---- */
+void patience_notify(void *arg, struct MHD_Connection *connection, void **socket_context,
+                     enum MHD_ConnectionNotificationCode code);
+/* The head of a request is there; it has been answered. */
+void patience_stop(struct MHD_Connection *connection);
+void patience_start(struct MHD_Connection *connection);
+/* Hangs up on those whose time is over; under the server's lock. When to look again. */
+nsec patience_look(struct server *server, nsec now);
 
 /* ---- server_response.c: a sealed reply as the library sends it; NULL: no memory ---- */
 struct MHD_Response *response_new(struct call *call, struct reply *reply);

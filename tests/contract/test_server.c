@@ -316,6 +316,34 @@ static void an_idle_connection_is_closed(void **state)
     server_stop(server, NSEC_PER_SEC);
 }
 
+static void a_head_that_drips_in_is_not_waited_for(void **state)
+{
+    static const char head[] = "GET /healthz HTTP/1.1\r\nHost: a\r\nX-Drip: ";
+    struct world *world = *state;
+    struct place place;
+    struct server *server =
+        start(world, (struct server_settings){ .idle = NSEC_PER_SEC, .threads = 1 }, &place);
+    int fd = client_connect(&place);
+    nsec began = clock_monotonic();
+    char byte;
+    bool closed = false;
+    for (size_t i = 0; !closed && clock_monotonic() - began < 15 * NSEC_PER_SEC; i++) {
+        struct pollfd end = { .fd = fd, .events = POLLIN };
+        closed = send(fd, i < sizeof head - 1 ? &head[i] : "a", 1, MSG_NOSIGNAL) != 1 ||
+                 (poll(&end, 1, 200) == 1 && recv(fd, &byte, 1, 0) <= 0);
+    }
+    assert_true(closed);
+    close(fd);
+    /* Who asks in time is served, as often as they like. */
+    for (int i = 0; i < 3; i++) {
+        struct answer answer =
+            client_read(client_send(&place, &(struct ask){ .target = "/healthz" }));
+        expect_status(&answer, 200);
+        answer_done(&answer);
+    }
+    server_stop(server, NSEC_PER_SEC);
+}
+
 static void more_connections_than_allowed_are_not_served(void **state)
 {
     struct world *world = *state;
@@ -418,6 +446,7 @@ int main(void)
         cmocka_unit_test(one_connection_serves_many_requests),
         cmocka_unit_test(speaks_tls),
         cmocka_unit_test(an_idle_connection_is_closed),
+        cmocka_unit_test(a_head_that_drips_in_is_not_waited_for),
         cmocka_unit_test(more_connections_than_allowed_are_not_served),
         cmocka_unit_test(stopping_answers_who_waits),
         cmocka_unit_test(refuses_listeners_that_make_no_sense),
