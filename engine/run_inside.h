@@ -1,0 +1,32 @@
+/* A run, for run.c and run_phase.c only. */
+#pragma once
+#include "engine/run.h"
+#include "engine/tick.h"
+
+enum { PHASES_MOST = 16 };
+#define HOST_EVERY NSEC_PER_SEC
+
+struct names {
+    size_t n;
+    char *at[FOREIGN_MOST];
+};
+
+struct run {
+    struct run_options with;
+    nsec epoch; /* monotonic, when the leg began */
+    struct tick_scale scale;
+    bool cancelled;
+    nsec next_host;
+
+    size_t phases_n;
+    struct phase_total phases[PHASES_MOST];
+
+    struct names foreign; /* found, to be listed */
+    struct names spared;  /* to be left by clean-up, wherever they are found */
+    uint64_t removed;
+    nsec next_clean;
+};
+
+/* Takes what signals there are; whether there was one. */
+bool run_take_signals(const struct run *run);
+bool run_is_cancelled(struct run *run);
