@@ -2,7 +2,7 @@
  * a token that was removed works for so long at most. Failures are remembered per address. */
 #include "api/auth.h"
 
-#include "api/lock.h"
+#include "engine/base/lock.h"
 #include "engine/base/text.h"
 
 #include <sodium.h>

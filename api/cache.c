@@ -1,6 +1,6 @@
 #include "api/cache.h"
 
-#include "api/lock.h"
+#include "engine/base/lock.h"
 
 enum {
     CACHE_BUCKETS = 1024,

@@ -15,8 +15,8 @@
 #include "api/job_answer.h"
 #include "api/jobs.h"
 #include "api/live.h"
-#include "api/lock.h"
 #include "engine/base/field_json.h"
+#include "engine/base/lock.h"
 #include "engine/base/text.h"
 
 #include <errno.h>

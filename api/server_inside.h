@@ -4,7 +4,7 @@
 #include "api/cache.h"
 #include "api/listen.h"
 #include "api/live.h"
-#include "api/lock.h"
+#include "engine/base/lock.h"
 
 #include <microhttpd.h>
 

@@ -316,14 +316,6 @@ static int sweep_entry(struct sweep *sweep, const char *name, struct problem *wh
     return 0;
 }
 
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
-
 static bool is_dots(const char *name)
 {
     return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
@@ -343,7 +335,7 @@ static int sweep_pass(struct sweep *sweep, char *buffer, struct problem *why)
         if (got < 0)
             return problem_errno(why, errno, "cannot list the run directory");
         for (long at = 0; at < got;) {
-            const struct entry *entry = (const void *)(buffer + at);
+            const struct directory_entry *entry = (const void *)(buffer + at);
             if (!is_dots(entry->name) && sweep_entry(sweep, entry->name, why))
                 return -1;
             at += entry->length;

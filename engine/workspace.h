@@ -8,6 +8,15 @@
 #include <stdint.h>
 
 struct run;
+/* What getdents64(2) writes, one after the other. */
+struct directory_entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length; /* of this entry */
+    unsigned char type;
+    char name[];
+};
+
 struct workspace;
 
 enum { NAME_DIGITS_MOST = 10, PADDING = 'x', WORKSPACE_NAME = 96, WORKSPACE_PLACE = 48 };

@@ -1,8 +1,8 @@
 #include "service/analyst.h"
 
 #include "engine/analysis/phase.h"
+#include "engine/base/lock.h"
 #include "engine/base/log.h"
-#include "service/lock.h"
 #include "service/outage.h"
 
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
 #include "service/dispatcher.h"
 
+#include "engine/base/lock.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "service/lock.h"
 #include "service/outage.h"
 
 #define LOOK_EVERY (5 * NSEC_PER_SEC) /* hints can be lost; this is what is relied upon */

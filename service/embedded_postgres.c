@@ -2,8 +2,8 @@
  * data folder (inotify: postmaster.pid tells "ready") and a request to stop (eventfd). */
 #include "service/embedded_postgres.h"
 
+#include "engine/base/lock.h"
 #include "engine/base/log.h"
-#include "service/lock.h"
 #include "service/postgres_cluster.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
  * orders; the courses are this thread's own. */
 #include "service/ingester.h"
 
+#include "engine/base/lock.h"
 #include "engine/base/log.h"
 #include "service/course.h"
-#include "service/lock.h"
 
 #include <errno.h>
 #include <poll.h>

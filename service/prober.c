@@ -1,7 +1,7 @@
 #include "service/prober.h"
 
+#include "engine/base/lock.h"
 #include "engine/base/text.h"
-#include "service/lock.h"
 
 #include <errno.h>
 

@@ -1,6 +1,7 @@
 #include "service/service.h"
 
 #include "api/app.h"
+#include "engine/base/lock.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "service/analyst.h"
@@ -9,7 +10,6 @@
 #include "service/folders.h"
 #include "service/ingester.h"
 #include "service/launcher.h"
-#include "service/lock.h"
 #include "service/outage.h"
 #include "service/prober.h"
 #include "service/settings.h"

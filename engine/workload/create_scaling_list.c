@@ -3,21 +3,13 @@
 
 #include "engine/direct.h"
 
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
-
 /* How many of the entries have the form of ours; strangers are clean-up's matter. */
 static uint64_t count_files(const char *buffer, long bytes, size_t length)
 {
     uint64_t n = 0;
     for (long at = 0; at < bytes;) {
-        const struct entry *entry = (const void *)(buffer + at);
-        n += entry->length >= offsetof(struct entry, name) + length + 1 &&
+        const struct directory_entry *entry = (const void *)(buffer + at);
+        n += entry->length >= offsetof(struct directory_entry, name) + length + 1 &&
              entry->name[0] == PREFIX_MADE && entry->name[length] == 0;
         at += entry->length;
     }

@@ -16,8 +16,11 @@ static inline void unlock_cell(pthread_mutex_t **lock)
 {
     pthread_mutex_unlock(*lock);
 }
-/* Holds `lock` until the end of the block. */
-#define scoped_lock(lock) scoped(unlock_cell) pthread_mutex_t *locked_ unused = lock_taken(lock)
+/* Holds `lock` until the end of the block; a block may hold several. */
+#define LOCK_NAME_(line) lock_at_##line
+#define LOCK_NAME(line)  LOCK_NAME_(line)
+#define scoped_lock(lock) \
+    scoped(unlock_cell) pthread_mutex_t *LOCK_NAME(__LINE__) unused = lock_taken(lock)
 
 /* A condition whose deadlines are clock_monotonic()'s. */
 static inline void cond_init(pthread_cond_t *cond)
