@@ -92,7 +92,8 @@ static int check_target(const struct app *app, const struct request *in,
         problem_field(why, "/workload", "there is no workload of this name; see /workloads");
     else if (!target)
         problem_field(why, "/target", "there is no target of this name; see /targets");
-    else if (auth_target(&in->principal, target->name, why) == 0)
+    else if (auth_target(&in->principal, target->name, why) == 0 &&
+             workload_fits(workload, target, why) == 0)
         result = workload->check ? workload->check(body->params.object, target, why) : 0;
     app->targets_release(app->service, targets);
     return result;

@@ -49,6 +49,8 @@ const struct field targets_answer[] = {
 static bool fits(const struct workload *workload, const struct target *target)
 {
     struct problem why = { 0 };
+    if (workload_fits(workload, target, &why))
+        return false;
     scoped_free void *params = calloc(1, workload->params_size);
     if (!params || fields_preset(workload->params, params, &why))
         return false;

@@ -47,7 +47,17 @@ struct workspace *run_workspace(struct run *run)
 
 bool run_is_null(const struct run *run)
 {
-    return !run->with.workspace;
+    return run->with.null;
+}
+
+const struct target *run_target(const struct run *run)
+{
+    return run->with.target;
+}
+
+const char *run_name(const struct run *run)
+{
+    return run->with.name;
 }
 
 const struct phase_total *run_phases(const struct run *run, size_t *ret_n)

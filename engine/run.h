@@ -11,6 +11,7 @@
 
 struct run;
 struct lane; /* one worker thread within a phase: engine/lane.h */
+struct target;
 struct workload;
 struct workspace;
 
@@ -38,8 +39,13 @@ struct phase {
  * true. -1 with CANCELLED when the run was told to stop. */
 must_check int run_phase(struct run *run, const struct phase *phase, bool *ret_limited,
                          struct problem *why);
-/* The run directory; NULL when the operations do nothing (run_is_null). */
+/* The run directory; NULL when the operations do nothing (run_is_null), or when the target has no folder
+ * of this host (nfs, zfs): then the workload makes what is named run_name() there by itself. */
 struct workspace *run_workspace(struct run *run);
+/* Where the run works. By hand it has no name. */
+const struct target *run_target(const struct run *run);
+/* plimsoll-JOB-RUN-NONCE: what the run makes on the target lies under this name alone. */
+const char *run_name(const struct run *run);
 /* Whether operations are to return at once, which shows what the engine itself costs. */
 bool run_is_null(const struct run *run);
 /* An entry of the run directory that the run did not make: it is left and listed. `name` may be any
@@ -57,7 +63,10 @@ must_check int run_removed(struct run *run, uint64_t n, struct problem *why);
 
 struct run_options {
     struct journal *journal;     /* borrowed */
-    struct workspace *workspace; /* borrowed; NULL: null target */
+    struct workspace *workspace; /* borrowed; NULL: the target has no folder here, or null */
+    const struct target *target; /* borrowed */
+    const char *name;            /* borrowed */
+    bool null;                   /* operations return at once */
     unsigned run, leg;
     double reserve;
     int signals; /* a signalfd: anything on it cancels; -1: none */

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 
 const char *const target_kinds[] = { "directory", "nfs", "zfs", "btrfs", "mkfs", NULL };
+static const char *const share_kinds[] = { "zfs", "exportfs", "ganesha", NULL };
 static const char *const cold_ways[] = { "fadvise", "remount", "drop-caches", NULL };
 
 const struct field target_fields[] = {
@@ -17,6 +18,12 @@ const struct field target_fields[] = {
                  .choices = target_kinds, .preset_text = "directory"),
     FIELD_TEXT(struct target, path, "The folder in which runs make theirs; absolute.", .min = 1,
                .max = 4000),
+    FIELD_TEXT(struct target, url,
+               "The export of an NFS server, as nfs://host/export?version=3; kind nfs only.",
+               .min = 1, .max = 4000),
+    FIELD_TEXT(struct target, dataset,
+               "The dataset under which runs make theirs, as tank/bench; kind zfs only.", .min = 1,
+               .max = 200),
     FIELD_TEXT(struct target, run_as,
                "The user that the runner becomes before it measures; root uses reserved blocks and "
                "bypasses quotas, so it measures something else.",
@@ -25,12 +32,19 @@ const struct field target_fields[] = {
                 .max = 0.99, .preset = 0.05),
     FIELD_CHOICES(struct target, cold, "The ways in which caches may be emptied.",
                   .choices = cold_ways, .preset_text = "fadvise"),
+    FIELD_TEXTS(struct target, properties, "The properties of a dataset that a request may set."),
+    FIELD_CHOICES(struct target, share, "The kinds of sharing that a request may ask for.",
+                  .choices = share_kinds),
+    FIELD_TEXT(struct target, observe,
+               "The server's Prometheus node exporter, as http://host:9100/metrics; what it says "
+               "is stored beside the figures of this host.",
+               .min = 1, .max = 2000),
     FIELD_BOOL(struct target, allow_reboot, "Whether a job may reboot this machine."),
     FIELD_BOOL(struct target, concurrent, "Whether jobs may run beside others on its device."),
     FIELD_END,
 };
 
-static void target_done(struct target *target)
+void target_done(struct target *target)
 {
     free(target->name);
     target->name = NULL;
@@ -48,18 +62,73 @@ static bool path_is_plain(const char *path)
     return true;
 }
 
+/* What says where a target of each kind lies. */
+static const struct {
+    const char *key, *what;
+} places[] = {
+    [TARGET_DIRECTORY] = { "path", "the folder to be measured" },
+    [TARGET_NFS] = { "url", "the export, as nfs://host/export" },
+    [TARGET_ZFS] = { "dataset", "the dataset under which runs make theirs, as tank/bench" },
+    [TARGET_BTRFS] = { "path", "a folder on btrfs" },
+    [TARGET_MKFS] = { "path", "the folder for the images" },
+};
+
+static const char *given(const struct target *target, const char *key)
+{
+    return strcmp(key, "url") == 0       ? target->url
+           : strcmp(key, "dataset") == 0 ? target->dataset
+                                         : target->path;
+}
+
+const char *target_place(const struct target *target)
+{
+    return given(target, places[target->kind].key);
+}
+
 static int check(const struct target *target, struct problem *why)
 {
-    if (target->kind != TARGET_DIRECTORY)
-        return problem_field(why, "kind",
-                             "targets of kind %s are not known to this version; "
-                             "directory is",
-                             target_kinds[target->kind]);
-    if (!target->path)
-        return problem_field(why, "path", "path must be given: the folder to be measured");
-    if (!path_is_plain(target->path))
+    static const char *const keys[] = { "path", "url", "dataset" };
+    const char *key = places[target->kind].key;
+    if (!given(target, key))
+        return problem_field(why, key, "%s must be given: %s", key, places[target->kind].what);
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (strcmp(keys[i], key) != 0 && given(target, keys[i]))
+            return problem_field(why, keys[i], "%s does not go with kind %s, which has %s", keys[i],
+                                 target_kinds[target->kind], key);
+    if (target->path && !path_is_plain(target->path))
         return problem_field(why, "path", "path must be absolute and without '..', not %s",
                              target->path);
+    if (target->url && strncmp(target->url, "nfs://", 6) != 0)
+        return problem_field(why, "url", "url must begin with nfs://, not %s", target->url);
+    return 0;
+}
+
+int target_by_hand(const char *on, struct target *ret, struct problem *why)
+{
+    struct target target = { 0 };
+    if (fields_preset(target_fields, &target, why))
+        return -1;
+    for (int kind = TARGET_ZFS; on && target_kinds[kind]; kind++) {
+        size_t n = strlen(target_kinds[kind]);
+        if (strncmp(on, target_kinds[kind], n) == 0 && on[n] == ':') {
+            target.kind = kind;
+            on += n + 1;
+            break;
+        }
+    }
+    if (on && strncmp(on, "nfs://", 6) == 0)
+        target.kind = TARGET_NFS;
+    char **place = target.kind == TARGET_NFS   ? &target.url
+                   : target.kind == TARGET_ZFS ? &target.dataset
+                                               : &target.path;
+    target.name = strdup("");
+    if (on)
+        *place = strdup(on);
+    if (!target.name || (on && !*place)) {
+        target_done(&target);
+        return problem_memory(why);
+    }
+    *ret = target;
     return 0;
 }
 
@@ -178,6 +247,8 @@ static int probe(const struct target *target, struct target_facts *facts, struct
     struct stat st;
     struct statvfs fs;
     struct mountinfo mount;
+    if (!target->path)
+        return unusable(facts, target_place(target), "no workload of this version works there");
     scoped_fd int fd = open(target->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return unusable(facts, target->path, strerrordesc_np(errno));

@@ -7,15 +7,21 @@
 
 enum target_kind { TARGET_DIRECTORY, TARGET_NFS, TARGET_ZFS, TARGET_BTRFS, TARGET_MKFS };
 
+enum target_share { SHARE_ZFS = 1, SHARE_EXPORTFS = 2, SHARE_GANESHA = 4 }; /* bits of `share` */
 enum cold_way { COLD_FADVISE = 1, COLD_REMOUNT = 2, COLD_DROP_CACHES = 4 }; /* bits of `cold` */
 
 struct target {
     char *name;
     int kind;
-    char *path;     /* directory, btrfs, mkfs: absolute */
-    char *run_as;   /* the user the runner becomes; NULL: as it was started */
-    double reserve; /* share of space and inodes left alone */
-    uint64_t cold;  /* bits: how caches may be emptied */
+    char *path;              /* directory, btrfs, mkfs: absolute */
+    char *url;               /* nfs: nfs://host/export?version=3 */
+    char *dataset;           /* zfs: pool/name */
+    char *run_as;            /* the user the runner becomes; NULL: as it was started */
+    double reserve;          /* share of space and inodes left alone */
+    uint64_t cold;           /* bits: how caches may be emptied */
+    struct texts properties; /* zfs: what a request may set */
+    uint64_t share;          /* bits: kinds of sharing allowed here */
+    char *observe;           /* the server's node exporter; NULL: none */
     bool allow_reboot, concurrent;
 };
 
@@ -42,6 +48,12 @@ must_check int targets_load_with_state(const char *settings_path, struct targets
 /* The ini_kind.accept for [target NAME]; arg is a struct targets. */
 int targets_accept(void *arg, const char *name, void *object, const char *where,
                    struct problem *why);
+/* What a person names on the command line: a folder, nfs://host/export, or KIND:PLACE as in
+ * zfs:tank/bench. Its name is empty. NULL: a target that is nowhere. */
+must_check int target_by_hand(const char *on, struct target *ret, struct problem *why);
+void target_done(struct target *target);
+/* Where it lies, in the words of its kind: its path, url or dataset. */
+const char *target_place(const struct target *target);
 const struct target *targets_find(const struct targets *targets, const char *name);
 void targets_done(struct targets *targets);
 

@@ -133,8 +133,8 @@ static int add_probe(struct prober *prober, struct roster *roster, const struct 
                              .next = *list,
                              .looking_since = clock_monotonic() };
     const struct probe *before = find(prober, target->name);
-    if (before && before->known && before->target->path && target->path &&
-        strcmp(before->target->path, target->path) == 0) {
+    if (before && before->known && before->target->kind == target->kind &&
+        strcmp(target_place(before->target), target_place(target)) == 0) {
         probe->facts = before->facts;
         probe->known = true;
     }

@@ -13,6 +13,7 @@ struct request {
     const struct workload *workload;
     void *params;
     const char *on, *journal;
+    struct target target; /* what --on names */
     double reserve;
     bool json, null;
 };
@@ -22,6 +23,7 @@ static void request_done(struct request *request)
     if (request->params)
         fields_done(request->workload->params, request->params);
     free(request->params);
+    target_done(&request->target);
 }
 
 static const struct field reserve_field[] = {
@@ -70,7 +72,8 @@ static int read_arguments(struct request *request, char **argv, struct problem *
     if (!request->on == !request->null)
         return problem_field(why, "--on",
                              request->on ? "--null works on no folder: leave --on out"
-                                         : "--on DIR is needed: the folder to measure in");
+                                         : "--on PLACE is needed: the folder to measure in, or "
+                                           "nfs://..., zfs:DATASET, mkfs:DIR, btrfs:DIR");
     return 0;
 }
 
@@ -82,6 +85,9 @@ static int read_request(struct request *request, char **argv, struct problem *wh
         return problem_memory(why);
     if (fields_preset(workload->params, request->params, why) ||
         fields_preset(reserve_field, request, why) || read_arguments(request, argv, why))
+        return -1;
+    if (target_by_hand(request->on, &request->target, why) ||
+        (request->on && workload_fits(workload, &request->target, why)))
         return -1;
     return workload->check ? workload->check(request->params, NULL, why) : 0;
 }
@@ -125,10 +131,11 @@ static int measure(const struct request *request, struct outcome *outcome, struc
     char nonce[17];
     scoped(journal_cell) struct journal *journal = NULL;
     struct progress progress = { .tty = isatty(STDERR_FILENO) };
-    scoped_free char *on = request->on ? realpath(request->on, NULL) : NULL;
+    const char *path = request->target.path;
+    scoped_free char *on = path ? realpath(path, NULL) : NULL;
     scoped_fd int signals = session_signals(why);
-    if (request->on && !on)
-        return problem_errno(why, errno, "cannot find %s", request->on);
+    if (path && !on)
+        return problem_errno(why, errno, "cannot find %s", path);
     if (signals < 0 || make_nonce(nonce, why) || open_journal(request->journal, &journal, why))
         return -1;
     const struct plan plan = {
@@ -136,8 +143,9 @@ static int measure(const struct request *request, struct outcome *outcome, struc
         .params = request->params,
         .run = 1,
         .leg = 1,
-        .target = "",
+        .target = &request->target,
         .where = on,
+        .null = request->null,
         .nonce = nonce,
         .reserve = request->reserve,
         .journal = journal,

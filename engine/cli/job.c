@@ -49,14 +49,14 @@ static int find_target(struct job *job, struct problem *why)
     job->target = targets_find(&job->place.targets, job->spec.target);
     if (!job->target)
         return problem_field(why, "/target", "the settings have no target %s", job->spec.target);
-    if (!job->target->path)
-        return problem_field(why, "/target", "target %s has no path", job->spec.target);
-    return 0;
+    return workload_fits(workload_find(job->spec.workload), job->target, why);
 }
 
 /* A link on the way to the target is followed only for those who have no more rights than who made it. */
 static int find_where(struct job *job, struct problem *why)
 {
+    if (!job->target->path)
+        return 0;
     char *real = job->place.job ? NULL : realpath(job->target->path, NULL);
     job->where = real ? real : strdup(job->target->path);
     return job->where ? 0 : problem_memory(why);
@@ -95,7 +95,7 @@ static struct plan plan_of(struct job *job)
         .job = (job_id)job->spec.job,
         .run = 1,
         .leg = 1,
-        .target = job->target->name,
+        .target = job->target,
         .where = job->where,
         .nonce = job->spec.nonce,
         .reserve = job->target->reserve,

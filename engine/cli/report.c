@@ -107,7 +107,7 @@ static void say_rate(const struct plan *plan, const struct phase_total *phase)
     char ops[TEXT], rate[TEXT];
     printf("\n%s: %s %s in %.2f s, %s %s/s%s.\n", plan->workload->name, grouped(ops, phase->ops),
            phase->unit, phase_seconds(phase), rate_text(rate, rate_of(phase)), phase->unit,
-           plan->where ? "" : " that nothing was done for (null target)");
+           !plan->null ? "" : " that nothing was done for (null target)");
 }
 
 void report_table(const struct plan *plan, const struct outcome *outcome)
@@ -116,7 +116,7 @@ void report_table(const struct plan *plan, const struct outcome *outcome)
     const struct phase_total *phases = outcome->run ? run_phases(outcome->run, &n) : NULL;
     if (n) {
         printf("%-8s %14s %10s %12s %10s %10s %10s %10s\n", "phase", phases[0].unit, "seconds",
-               "per s", "median", "99 %", "longest", plan->where ? "flush" : "");
+               "per s", "median", "99 %", "longest", !plan->null ? "flush" : "");
         for (size_t i = 0; i < n; i++)
             table_row(&phases[i]);
         say_limits(phases, n);

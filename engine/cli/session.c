@@ -56,20 +56,18 @@ static int begin(struct session *session, struct problem *why)
     scoped_json json_t *params = fields_render(plan->workload->params, plan->params);
     if (!params)
         return problem_memory(why);
-    if (session->workspace) {
-        if (workspace_place(session->workspace, place, why))
-            return -1;
-        environment = environment_read(workspace_fd(session->workspace), plan->state);
-        if (!environment)
-            return problem_memory(why);
-    }
+    if (session->workspace && workspace_place(session->workspace, place, why))
+        return -1;
+    int folder = session->workspace ? workspace_fd(session->workspace) : -1;
+    if (!plan->null && !(environment = environment_read(folder, plan->state)))
+        return problem_memory(why);
     const struct journal_begin record = {
         .job = plan->job,
         .run = plan->run,
         .leg = plan->leg,
         .workload = plan->workload->name,
-        .target = plan->target,
-        .workspace = session->workspace ? session->name : "",
+        .target = plan->target->name,
+        .workspace = plan->null ? "" : session->name,
         .place = place,
         .params = params,
         .environment = environment,
@@ -79,10 +77,10 @@ static int begin(struct session *session, struct problem *why)
 
 static int open_host(struct session *session, struct problem *why)
 {
-    if (!session->workspace)
+    if (session->plan->null)
         return 0;
     char cgroup[PATH_MAX];
-    dev_t device = device_of(workspace_fd(session->workspace));
+    dev_t device = session->workspace ? device_of(workspace_fd(session->workspace)) : 0;
     if (host_sampler_open(device, &session->host, why))
         return -1;
     if (host_own_cgroup(cgroup, sizeof cgroup))
@@ -96,6 +94,9 @@ static int make_run(struct session *session, struct outcome *outcome)
     const struct run_options options = {
         .journal = plan->journal,
         .workspace = session->workspace,
+        .target = plan->target,
+        .name = session->name,
+        .null = plan->null,
         .run = plan->run,
         .leg = plan->leg,
         .reserve = plan->reserve,
@@ -112,8 +113,8 @@ static int prepare(struct session *session, struct outcome *outcome)
 {
     const struct plan *plan = session->plan;
     struct problem *why = &outcome->problem;
-    if (plan->where && (workspace_name(session->name, plan->job, plan->run, plan->nonce, why) ||
-                        workspace_make(plan->where, session->name, &session->workspace, why)))
+    if (workspace_name(session->name, plan->job, plan->run, plan->nonce, why) ||
+        (plan->where && workspace_make(plan->where, session->name, &session->workspace, why)))
         return -1;
     if (session->workspace && !(outcome->path = strdup(workspace_path(session->workspace))))
         return problem_memory(why);
@@ -156,7 +157,7 @@ void session_run(const struct plan *plan, struct outcome *ret)
         return;
     }
     ret->state = run_execute(ret->run, plan->workload, plan->params, &ret->problem);
-    if (session.workspace)
+    if (!plan->null)
         clean_up(plan, ret);
 }
 
@@ -174,8 +175,9 @@ void session_clean(const struct plan *plan, const struct texts *foreign, const c
     scoped(session_done) struct session session = { .plan = plan };
     *ret = (struct outcome){ .state = JOB_SUCCEEDED };
     struct problem *why = &ret->problem;
-    int found = workspace_name(session.name, plan->job, plan->run, plan->nonce, why)
-                    ? -1
+    int found = workspace_name(session.name, plan->job, plan->run, plan->nonce, why) ? -1
+                : !plan->where
+                    ? 1 /* whether anything is there, the workload finds out */
                     : workspace_find(plan->where, session.name, place, &session.workspace, why);
     if (found > 0 && make_run(&session, ret) == 0 && spare(ret->run, foreign, why) == 0) {
         clean_up(plan, ret);

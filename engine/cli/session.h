@@ -16,8 +16,9 @@ struct plan {
     void *params; /* of the workload's table */
     job_id job;   /* 0: by hand */
     unsigned run, leg;
-    const char *target; /* its name; "" by hand */
-    const char *where;  /* the folder in which the run directory is made; NULL: null target */
+    const struct target *target; /* by hand one without a name */
+    const char *where; /* the folder in which the run directory is made; NULL: it has none here */
+    bool null;         /* nothing is done at all */
     const char *nonce;
     double reserve;
     const char *state; /* the state directory, for the environment; NULL by hand */

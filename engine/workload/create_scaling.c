@@ -465,6 +465,7 @@ const struct workload create_scaling = {
     .summary = "How the time to create a file grows with the number of files already there.",
     .params = params,
     .params_size = sizeof(struct create_scaling),
+    .targets = 1 << TARGET_DIRECTORY | 1 << TARGET_BTRFS,
     .check = check,
     .run = run_all,
     .clean = clean,

@@ -1,5 +1,7 @@
 #include "engine/workload/workload.h"
 
+#include "engine/base/text.h"
+
 extern const struct workload create_scaling;
 
 static const struct workload *const all[] = { &create_scaling, NULL };
@@ -15,6 +17,24 @@ const struct workload *workload_find(const char *name)
         if (strcmp((*w)->name, name) == 0)
             return *w;
     return NULL;
+}
+
+static void kinds_of(const struct workload *workload, struct text *text)
+{
+    for (unsigned kind = 0; target_kinds[kind]; kind++)
+        if (workload->targets & 1u << kind)
+            text_addf(text, "%s%s", text->n ? ", " : "", target_kinds[kind]);
+}
+
+int workload_fits(const struct workload *workload, const struct target *target, struct problem *why)
+{
+    struct text kinds = { 0 };
+    if (workload->targets & 1u << target->kind)
+        return 0;
+    kinds_of(workload, &kinds);
+    scoped_free char *list = text_take(&kinds);
+    return problem_field(why, "/target", "target %s is of kind %s; %s takes %s", target->name,
+                         target_kinds[target->kind], workload->name, list ? list : "others");
 }
 
 static const struct field *table_of(const char *selected, size_t *ret_size)

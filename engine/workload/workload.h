@@ -7,6 +7,7 @@
 struct workload {
     const char *name;    /* "create-scaling", in URLs, rows and charts */
     const char *summary; /* one sentence, shown to users */
+    unsigned targets;    /* bits, 1 << enum target_kind: where it can run */
     const struct field *params;
     size_t params_size;
 
@@ -18,6 +19,9 @@ struct workload {
     int (*clean)(struct run *run, const void *params, struct problem *why);
 };
 
+/* Whether it can run on a target of this kind; if not, the problem is of /target. */
+must_check int workload_fits(const struct workload *workload, const struct target *target,
+                             struct problem *why);
 const struct workload *workload_find(const char *name); /* NULL if unknown */
 const struct workload *const *workload_all(void);       /* NULL-terminated */
 extern const struct variant workload_params;            /* for FT_VARIANT beside "workload" */

@@ -59,6 +59,8 @@ static inline struct run *place_run(struct place *place, int signals)
     const struct run_options options = {
         .journal = place->journal,
         .workspace = place->workspace,
+        .null = !place->workspace,
+        .name = "",
         .run = 1,
         .leg = 1,
         .signals = signals,
