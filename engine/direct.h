@@ -41,6 +41,26 @@ static inline int direct_fsync(int fd)
 {
     return (int)direct_call(SYS_fsync, fd, 0, 0, 0);
 }
+static inline int direct_fdatasync(int fd)
+{
+    return (int)direct_call(SYS_fdatasync, fd, 0, 0, 0);
+}
+static inline ssize_t direct_pread(int fd, void *bytes, size_t n, off_t offset)
+{
+#if defined(__LP64__) /* elsewhere the offset takes two registers */
+    return direct_call(SYS_pread64, fd, (long)bytes, (long)n, offset);
+#else
+    return pread(fd, bytes, n, offset);
+#endif
+}
+static inline ssize_t direct_pwrite(int fd, const void *bytes, size_t n, off_t offset)
+{
+#if defined(__LP64__)
+    return direct_call(SYS_pwrite64, fd, (long)bytes, (long)n, offset);
+#else
+    return pwrite(fd, bytes, n, offset);
+#endif
+}
 static inline int direct_close(int fd)
 {
     return (int)direct_call(SYS_close, fd, 0, 0, 0);

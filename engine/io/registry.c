@@ -1,0 +1,14 @@
+#include "engine/io/backend.h"
+
+extern const struct io_backend io_posix;
+
+static const struct io_backend *const all[] = { &io_posix };
+
+const char *const io_backend_names[] = { "posix", NULL };
+
+_Static_assert(COUNT_OF(io_backend_names) == COUNT_OF(all) + 1, "every backend has its name");
+
+const struct io_backend *io_backend_at(int choice)
+{
+    return all[choice];
+}
