@@ -33,7 +33,8 @@ typedef int64_t job_id;
     X(NAME, "name")                       \
     X(PERMISSION, "permission")           \
     X(DEADLINE, "deadline")               \
-    X(RESERVE, "reserve")
+    X(RESERVE, "reserve")                 \
+    X(SLOWER, "slower")
 
 enum job_state {
 #define X(code, name) JOB_##code,

@@ -13,6 +13,7 @@ int recorder_new(struct journal *journal, struct crew *crew, struct lane *lanes,
     recorder->lanes = lanes;
     recorder->lanes_n = lanes_n;
     recorder->total = total;
+    slowdown_init(&recorder->slowdown, crew->phase->slower, lanes_n, crew->phase->batch);
     *ret = recorder;
     return 0;
 }
@@ -103,14 +104,25 @@ static void take(struct recorder *recorder, const struct sample *sample)
     placed->load = total->ops;
 }
 
+static void judge(struct recorder *recorder, const struct sample *sample)
+{
+    struct limit limit;
+    if (slowdown_note(&recorder->slowdown, sample, &limit))
+        crew_limit(recorder->crew, &limit);
+}
+
 int recorder_drain(struct recorder *recorder, enum drain drain, struct problem *why)
 {
     nsec moment = drain == DRAIN_ALL ? INT64_MAX : horizon(recorder);
+    /* Fewer lanes do less: what the last ones do alone says nothing about the target. */
+    bool all_work = atomic_load(&recorder->crew->running) == recorder->lanes_n;
     int result = 0;
     gather(recorder, moment);
     while (recorder->heap_n) {
         unsigned lane = recorder->heap[0];
         take(recorder, ring_peek(&recorder->lanes[lane].ring));
+        if (all_work)
+            judge(recorder, ring_peek(&recorder->lanes[lane].ring));
         recorder->lanes[lane].recorded = recorder->total->last_done;
         ring_pop(&recorder->lanes[lane].ring);
         if (!has_until(recorder, lane, moment))

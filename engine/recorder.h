@@ -1,6 +1,7 @@
 /* Brings the lanes' samples into one series, ordered by `at`, and writes it to the journal. */
 #pragma once
 #include "engine/crew.h"
+#include "engine/slowdown.h"
 
 struct recorder {
     struct journal *journal;
@@ -9,6 +10,7 @@ struct recorder {
     unsigned lanes_n;
     struct phase_total *total; /* ops, bytes and errors so far; and load, which is the ops */
 
+    struct slowdown slowdown;
     unsigned *heap; /* lanes with a sample that may be written, the oldest first */
     unsigned heap_n;
     size_t n;

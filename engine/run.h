@@ -26,6 +26,7 @@ struct phase {
     const uint64_t *quota; /* of each lane, together `total`; NULL: lanes claim from one pool */
     uint64_t batch;        /* operations timed together */
     nsec duration;         /* a deadline; 0: none */
+    double slower;         /* ends when it has become so many times slower: slowdown.h; 0: never */
     struct cost cost;      /* what an operation takes from the target; zero: nothing */
     const char *cache; /* how it was before: "warm", or by what it was emptied; NULL: not said */
     lane_fn *body;

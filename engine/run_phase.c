@@ -281,7 +281,8 @@ static int settle(struct work *work, struct histogram *all, struct problem *why)
 static void note_limit(struct work *work)
 {
     struct phase_total *total = work->total;
-    if (work->crew.limit.reached) {
+    bool all_done = work->crew.limit.reason == LIMIT_SLOWER && total->ops == total->total;
+    if (work->crew.limit.reached && !all_done) {
         total->limit = work->crew.limit;
     } else if (atomic_load(&work->crew.stop) == STOP_DEADLINE && total->ops < total->total) {
         total->limit = (struct limit){ .reached = true, .reason = LIMIT_DEADLINE };

@@ -18,6 +18,7 @@ const LIMITS = {
     permission: 'the target does not permit more',
     deadline: 'the time given to the phase ran out',
     reserve: 'the reserve that the target keeps was reached',
+    slower: 'batches had become as much slower than the first ones as was allowed',
 };
 
 /** What ended a phase early, which is a result: {"at","reason","errno","detail"} → one sentence. */

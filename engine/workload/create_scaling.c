@@ -2,6 +2,7 @@
 #include "engine/workload/create_scaling.h"
 
 #include "engine/cold.h"
+#include "engine/slowdown.h"
 #include "engine/workload/workload.h"
 #include "engine/workspace.h"
 
@@ -66,6 +67,7 @@ static const struct field params[] = {
         struct create_scaling, max_seconds,
         "How long a phase may take; 0 is no bound. Reaching it is a limit, not a failure.",
         .max = 30 * 86400, .unit = "s"),
+    FIELD_SLOWER(struct create_scaling),
     FIELD_END,
 };
 
@@ -113,7 +115,7 @@ static int check(const void *params_, const struct target *target, struct proble
         return problem_field(why, "/params/threads",
                              "threads must not be more than files, %llu, but are %llu",
                              (unsigned long long)with->files, (unsigned long long)with->threads);
-    return 0;
+    return slowdown_check(with->stop_when_slower_than, why);
 }
 
 enum {
@@ -244,6 +246,7 @@ static int create_all(struct run *run, struct site *site, struct problem *why)
         .total = with->files,
         .batch = with->batch,
         .duration = with->max_seconds,
+        .slower = with->stop_when_slower_than,
         .cost = { .inodes = 1, .bytes = with->file_bytes, .name = name_bytes(with) },
         .body = with->create_call == CREATE_BY_MKNOD ? null ? mknod_lane_null : mknod_lane
                 : null                               ? create_lane_null
@@ -304,6 +307,7 @@ static int list_all(struct run *run, struct site *site, struct problem *why)
         .total = expected,
         .batch = with->batch > call ? with->batch : call, /* a batch is made of whole calls */
         .duration = with->max_seconds,
+        .slower = with->stop_when_slower_than,
         .cache = cache_of(with),
         .body = list_lane,
         .arg = site,
@@ -331,6 +335,7 @@ static int visit_all(struct run *run, struct site *site, const char *name, enum 
         .quota = with->layout == LAYOUT_PRIVATE ? site->quota : NULL,
         .batch = with->batch,
         .duration = with->max_seconds,
+        .slower = with->stop_when_slower_than,
         .cache = kind == VISIT_STAT ? cache_of(with) : NULL,
         .body = run_is_null(run) ? visit_lane_null : visit_lane,
         .arg = site,

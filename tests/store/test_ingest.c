@@ -385,6 +385,28 @@ static void a_limit_is_kept_with_its_phase(void **state)
     retire(id);
 }
 
+static void every_reason_of_a_limit_can_be_kept(void **state)
+{
+    (void)state;
+    job_id id = running_job("limits");
+    struct journal *journal = journal_of(id);
+    const struct phase_plan plan = { "create", 10, 10, 1 };
+    struct phase_total phase = planned(&plan);
+    for (int reason = 0; limit_reasons[reason]; reason++) {
+        snprintf(phase.name, sizeof phase.name, "%s", limit_reasons[reason]);
+        works(journal_phase(journal, &phase, why));
+        phase.limit = (struct limit){ .reached = true, .reason = reason, .detail = "so it is" };
+        works(journal_limit(journal, &phase, why));
+    }
+    journal_close(journal);
+    works(ingest_from(id, 0, ALL, ALL, why));
+    scoped(job_done) struct job job = job_now(id);
+    assert_int_equal(job.phases_n, LIMIT_SLOWER + 1);
+    for (size_t i = 0; i < job.phases_n; i++)
+        assert_string_equal(limit_reasons[job.phases[i].limit.reason], job.phases[i].name);
+    retire(id);
+}
+
 static void skips_unknown_records_and_refuses_another_jobs_journal(void **state)
 {
     (void)state;
@@ -431,6 +453,7 @@ int main(void)
         cmocka_unit_test(an_end_after_a_final_state_changes_nothing),
         cmocka_unit_test(cleanup_records_tell_what_was_removed_and_left),
         cmocka_unit_test(a_limit_is_kept_with_its_phase),
+        cmocka_unit_test(every_reason_of_a_limit_can_be_kept),
         cmocka_unit_test(skips_unknown_records_and_refuses_another_jobs_journal),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

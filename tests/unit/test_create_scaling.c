@@ -146,6 +146,11 @@ static void refuses_rules_that_span_fields(void **state)
             .create_call = CREATE_BY_MKNOD,
             .sync = SYNC_FSYNC },
           "/params/sync" },
+        { { .files = 10,
+            .threads = 1,
+            .operations = OPERATION_CREATE,
+            .stop_when_slower_than = 0.5 },
+          "/params/stop_when_slower_than" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct problem why = { 0 };

@@ -12,6 +12,7 @@ struct task {
     uint64_t fail_at; /* the operation that fails; with this errno */
     int error;
     nsec each;               /* how long an operation takes, by the clock */
+    uint64_t slow_from;      /* from this operation on it takes 20 times as long; 0: never */
     bool own_signal;         /* sends this process SIGTERM once lane 0 has done 1000 operations */
     pthread_barrier_t *meet; /* where lanes wait for each other in their first operation */
     _Atomic uint64_t *done;
@@ -33,7 +34,7 @@ static int work(struct lane *lane, const void *arg, struct problem *why)
                 return lane_refused(lane, task->error, ATTEMPT_NAME, i, "create", "f", why);
             if (mine++ == 0 && task->meet)
                 pthread_barrier_wait(task->meet);
-            spend(task->each);
+            spend(task->slow_from && i >= task->slow_from ? 20 * task->each : task->each);
             atomic_fetch_add(task->done, 1);
             if (task->own_signal && lane_index(lane) == 0 && mine == 1000)
                 kill(getpid(), SIGTERM);
@@ -153,6 +154,28 @@ static void a_phase_that_takes_too_long_ends_at_its_deadline(void **state)
     assert_true(series.n == 1 ||
                 series.n == 2); /* a batch that ended early of each lane that ran */
     assert_true(series.total.last_done >= 200 * NSEC_PER_MSEC);
+}
+
+static void a_phase_that_has_become_slower_ends_when_that_is_asked_for(void **state)
+{
+    (void)state;
+    for (unsigned lanes = 1; lanes <= 2; lanes++) {
+        void *own = NULL;
+        assert_int_equal(place_setup(&own), 0);
+        struct task task = { .each = 20000, .slow_from = 2000 };
+        bool limited = false;
+        const struct phase phase = { .lanes = lanes, .total = 1000000, .batch = 10, .slower = 4 };
+        must(run_task(own, &task, phase, -1, &limited, &unmet));
+        scoped_series struct series series;
+        series_read(own, "create", &series);
+        series_holds(&series);
+        assert_true(limited && series.limit.reached && series.limit.error == 0);
+        assert_int_equal(series.limit.reason, LIMIT_SLOWER);
+        assert_true(series.limit.at == series.total.ops);
+        /* five wall-time batches, and what comes until the recorder looks */
+        assert_true(series.total.ops >= 2000 + 4 * lanes * 10 && series.total.ops < 1000000);
+        place_teardown(&own);
+    }
 }
 
 static void a_signal_cancels_within_the_operation_and_keeps_what_was_done(void **state)
@@ -304,6 +327,7 @@ int main(void)
         at_a_place(each_lane_works_off_its_own_quota),
         at_a_place(many_lanes_start_and_end),
         at_a_place(a_phase_that_takes_too_long_ends_at_its_deadline),
+        cmocka_unit_test(a_phase_that_has_become_slower_ends_when_that_is_asked_for),
         at_a_place(a_signal_cancels_within_the_operation_and_keeps_what_was_done),
         at_a_place(the_first_failure_stops_all_lanes_and_is_told),
         cmocka_unit_test(a_limit_ends_the_phase_and_is_a_result),
