@@ -10,7 +10,7 @@
 #include <math.h>
 
 struct target_view {
-    char *name, *filesystem, *mount_options, *reason;
+    char *name, *filesystem, *mount_options, *busy_reason, *reason;
     int kind;
     uint64_t space_total, space_available, inodes_total, inodes_available;
     double reserve;
@@ -29,6 +29,7 @@ const struct field target_answer[] = {
     FIELD_COUNT(struct target_view, inodes_available, "What is free for a run.", .nullable = true),
     FIELD_SHARE(struct target_view, reserve, "The share of both that is left alone."),
     FIELD_BOOL(struct target_view, busy, "A job runs there, or its clean-up is not done."),
+    FIELD_TEXT(struct target_view, busy_reason, "What goes on there; null if nothing does."),
     FIELD_BOOL(struct target_view, usable, "Whether a run could start now."),
     FIELD_TEXT(struct target_view, reason, "Why it is not usable."),
     FIELD_TEXTS(struct target_view, workloads, "Which workloads fit it."),
@@ -60,12 +61,27 @@ static bool fits(const struct workload *workload, const struct target *target)
     return !unsupported;
 }
 
-/* The names of the targets with a job that is not queued any more. */
+static json_t *say_busy(const struct job *job)
+{
+    long long id = (long long)job->id;
+    if (job->stuck)
+        return json_sprintf("job %lld was told to stop and does not come back from the kernel: the "
+                            "target takes no other job until its filesystem answers",
+                            id);
+    if (job->cleanup == CLEANUP_BLOCKED)
+        return json_sprintf("the clean-up of job %lld is blocked", id);
+    if (job_state_final(job->state))
+        return json_sprintf("what job %lld made is being removed", id);
+    return json_sprintf(
+        job->state == JOB_CANCELLING ? "job %lld is being cancelled" : "job %lld runs there", id);
+}
+
+/* The targets with a job that is not queued any more, and what it does there. */
 static int note_busy(void *arg, const struct job *job, struct problem *why)
 {
     if (job->state == JOB_QUEUED)
         return 0;
-    return json_object_set_new(arg, job->target, json_true()) ? problem_memory(why) : 0;
+    return json_object_set_new(arg, job->target, say_busy(job)) ? problem_memory(why) : 0;
 }
 
 static json_t *count_or_null(uint64_t count, bool known)
@@ -85,7 +101,8 @@ static json_t *target_json(const struct app *app, const struct target *target, c
         .filesystem = facts.filesystem[0] ? facts.filesystem : NULL,
         .mount_options = facts.mount_options[0] ? facts.mount_options : NULL,
         .reserve = target->reserve,
-        .busy = json_is_true(json_object_get(busy, target->name)),
+        .busy = json_object_get(busy, target->name) != NULL,
+        .busy_reason = (char *)(uintptr_t)json_string_value(json_object_get(busy, target->name)),
         .usable = known && facts.usable,
         .reason = !known         ? (char[]){ "it has not been looked at yet" }
                   : facts.usable ? NULL

@@ -145,14 +145,14 @@ static int cancel(struct course *course, nsec now, bool *changed, struct problem
     if (!course->cancelled_at)
         course->cancelled_at = now;
     nsec waited = now - course->cancelled_at;
-    bool held = waited >= STUCK_AFTER && process_held(&course->process);
-    int signal = waited >= KILL_AFTER && !held ? SIGKILL : SIGTERM;
+    enum process_rest rest = waited >= STUCK_AFTER ? process_rest(&course->process) : PROCESS_RUNS;
+    int signal = waited >= KILL_AFTER && rest != PROCESS_HELD ? SIGKILL : SIGTERM;
     if (signal == SIGKILL && !course->killed)
         log_job(LOG_WARNING, course->job.id,
                 "its runner has not stopped within %.0f s: it is killed", seconds_of(KILL_AFTER));
     course->killed = signal == SIGKILL;
     look_by(course, now + TERM_EVERY);
-    if (set_stuck(course, held, changed, why) < 0)
+    if (set_stuck(course, rest != PROCESS_RUNS, changed, why) < 0)
         return -1;
     return launcher_signal(course->launcher, course->job.id, &course->process, signal, why);
 }

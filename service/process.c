@@ -131,14 +131,15 @@ static void closedir_cell(DIR **dir)
         closedir(*dir);
 }
 
-bool process_held(const struct process *process)
+enum process_rest process_rest(const struct process *process)
 {
     char path[64];
+    enum process_rest rest = PROCESS_SLEEPS;
     if (process->fd < 0 || text_fit(path, sizeof path, "/proc/%d/task", (int)process->pid) < 0)
-        return false;
+        return PROCESS_RUNS;
     scoped(closedir_cell) DIR *dir = opendir(path);
     if (!dir)
-        return false;
+        return PROCESS_RUNS;
     for (struct dirent *entry; (entry = readdir(dir));) {
         char file[384], stat[1024];
         if (entry->d_name[0] == '.' ||
@@ -147,9 +148,11 @@ bool process_held(const struct process *process)
             continue;
         const char *state = after_name(stat);
         if (state && *state == 'D')
-            return true;
+            return PROCESS_HELD;
+        if (state && *state == 'R')
+            rest = PROCESS_RUNS;
     }
-    return false;
+    return rest;
 }
 
 void process_leave(struct process *process)

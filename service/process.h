@@ -28,8 +28,14 @@ bool process_ended(const struct process *process);
 bool process_wait(const struct process *process, nsec deadline_in);
 /* 0, or -1 when it has ended or may not be signalled. */
 int process_signal(const struct process *process, int signal);
-/* Whether one of its threads waits in the kernel and cannot be interrupted. */
-bool process_held(const struct process *process);
+/* What its threads do just now. Asleep in a system call is where a FUSE filesystem that does not answer
+ * leaves them; whether a signal would wake them is not to be seen. */
+enum process_rest {
+    PROCESS_RUNS,   /* one of them runs */
+    PROCESS_SLEEPS, /* all of them wait */
+    PROCESS_HELD,   /* one of them waits and cannot be interrupted */
+};
+enum process_rest process_rest(const struct process *process);
 /* Collects an ended child and says how it ended ("was killed by signal 9"); closes it. */
 void process_close(struct process *process, char fate[PROCESS_FATE]);
 /* Closes it without waiting for its end. */
