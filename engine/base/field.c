@@ -1,5 +1,6 @@
 #include "engine/base/field_value.h"
 
+#include "engine/base/matrix.h"
 #include "engine/base/text.h"
 
 #include <math.h>
@@ -223,6 +224,9 @@ void field_done(const struct field *f, void *object)
         break;
     case FT_OBJECT:
         object_done(f->of, at);
+        break;
+    case FT_MATRIX:
+        matrix_done(at);
         break;
     case FT_VARIANT: {
         struct bound *bound = at;

@@ -27,7 +27,9 @@ enum field_type {
     FT_VARIANT, /* struct bound: an object whose table depends on a sibling */
     FT_OBJECT,  /* void *, owned: an object of the table `of`; NULL is null */
     FT_ARRAY,   /* struct array, owned: objects of the table `of`, `of_size` bytes each */
-    FT_JSON,    /* char *, owned: JSON text, rendered as it is; never bound */
+    FT_MATRIX, /* struct matrix, owned: an object of lists, each of values of one field of the table
+                 * that depends on a sibling */
+    FT_JSON,   /* char *, owned: JSON text, rendered as it is; never bound */
 };
 
 enum { LIST_MOST = 32, TEXTS_MOST = 64, MAP_MOST = 32 };
@@ -54,6 +56,19 @@ struct array {
 
 struct field;
 
+/* Several values for some fields of one table: what a sweep goes over (engine/base/matrix.h). */
+struct axis {
+    const struct field *field;
+    size_t n;
+    void **at; /* objects of the table in which this field alone is set */
+};
+struct matrix {
+    const struct field *table; /* NULL: not bound, and so without axes */
+    size_t object_size;
+    size_t n;
+    struct axis *at;
+};
+
 /* An object whose own table depends on a sibling: "params" follows "workload". */
 struct variant {
     const char *selector; /* the name of an FT_TEXT sibling, which stands earlier in the table */
@@ -75,7 +90,7 @@ struct field {
     double min, max, preset; /* exact to 2^53; max <= min: no upper bound. For TEXT: its length */
     const char *preset_text; /* FT_TEXT, FT_CHOICE, FT_CHOICES ("create,list"), FT_TEXTS */
     const char *const *choices;    /* FT_CHOICE, FT_CHOICES: NULL-terminated */
-    const struct variant *variant; /* FT_VARIANT */
+    const struct variant *variant; /* FT_VARIANT, FT_MATRIX */
     const struct field *of;        /* FT_OBJECT, FT_ARRAY */
     size_t of_size;
     const char *unit; /* "files", "s"; shown beside the value */
@@ -106,6 +121,7 @@ struct field {
 #define FIELD_VARIANT(T, m, ...) FIELD(T, m, FT_VARIANT, struct bound, __VA_ARGS__)
 #define FIELD_OBJECT(T, m, ...)  FIELD(T, m, FT_OBJECT, void *, __VA_ARGS__)
 #define FIELD_ARRAY(T, m, ...)   FIELD(T, m, FT_ARRAY, struct array, __VA_ARGS__)
+#define FIELD_MATRIX(T, m, ...)  FIELD(T, m, FT_MATRIX, struct matrix, __VA_ARGS__)
 #define FIELD_JSON(T, m, ...)    FIELD(T, m, FT_JSON, char *, __VA_ARGS__)
 #define FIELD_END      \
     {                  \

@@ -1,15 +1,11 @@
 /* Structs from JSON and back. The JSON Schema of the same tables is in field_schema.c. */
-#include "engine/base/field_json.h"
-
+#include "engine/base/field_json_inside.h"
 #include "engine/base/field_value.h"
 #include "engine/base/text.h"
 
 #include <math.h>
 
-enum { POINTER_TEXT = 256 }; /* a problem keeps less */
-
-/* at + "/" + name, escaped as RFC 6901 wants; what does not fit is cut. */
-static char *pointer_to(const char *at, const char *name, char pointer[POINTER_TEXT])
+char *pointer_to(const char *at, const char *name, char pointer[POINTER_TEXT])
 {
     scoped(text_done) struct text text = { 0 };
     text_addf(&text, "%s/", at);
@@ -23,8 +19,8 @@ static char *pointer_to(const char *at, const char *name, char pointer[POINTER_T
     return text_shown(text.at ? text.at : at, pointer, POINTER_TEXT);
 }
 
-static int refuse(const struct field *f, const char *where, const json_t *given,
-                  struct problem *why)
+int field_refuse_json(const struct field *f, const char *where, const json_t *given,
+                      struct problem *why)
 {
     scoped_free char *dump = json_dumps(given, JSON_COMPACT | JSON_ENCODE_ANY);
     return field_refuse(f, where, dump ? dump : "this", why);
@@ -100,7 +96,7 @@ static int bind_map(const struct field *f, const json_t *json, const char *where
     const char *name;
     json_t *value;
     if (!json_is_object(json) || json_object_size(json) > MAP_MOST)
-        return refuse(f, where, json, why);
+        return field_refuse_json(f, where, json, why);
     json_object_foreach((json_t *)(uintptr_t)json, name, value)
     {
         char pointer[POINTER_TEXT];
@@ -113,7 +109,7 @@ static int bind_map(const struct field *f, const json_t *json, const char *where
                 why, pointer,
                 "each name in %s must be 1 to %d characters without control characters", f->name,
                 NAME_MOST);
-        return refuse(&as_text, pointer, value, why);
+        return field_refuse_json(&as_text, pointer, value, why);
     }
     return 0;
 }
@@ -137,7 +133,7 @@ static int bind_array(const struct field *f, const json_t *json, const char *whe
     size_t n = json_array_size(json);
     double most = f->max > f->min ? f->max : ARRAY_MOST;
     if (!json_is_array(json) || (double)n > most || (double)n < f->min)
-        return refuse(f, where, json, why);
+        return field_refuse_json(f, where, json, why);
     if (n == 0)
         return 0;
     array->at = calloc(n, f->of_size);
@@ -167,7 +163,7 @@ static int unknown_selected(const struct field *table, const struct field *f, co
                          text_shown(selected, shown, sizeof shown));
 }
 
-/* json NULL: not given, so the presets of the selected table. */
+/* json NULL: not given, so the presets of the selected table; or no axes. */
 static int bind_variant(const struct field *table, const struct field *f, const json_t *json,
                         const char *at, const char *where, void *object, struct problem *why)
 {
@@ -175,10 +171,12 @@ static int bind_variant(const struct field *table, const struct field *f, const 
     struct bound *bound = field_at(f, object);
     size_t size;
     if (!selected)
-        return json ? refuse(f, where, json, why) : 0;
+        return json ? field_refuse_json(f, where, json, why) : 0;
     const struct field *chosen = f->variant->table(selected, &size);
     if (!chosen)
         return unknown_selected(table, f, selected, at, why);
+    if (f->type == FT_MATRIX)
+        return matrix_bind(f, chosen, size, json, where, field_at(f, object), why);
     scoped_json json_t *empty = json ? NULL : json_object();
     if (!json && !empty)
         return problem_memory(why);
@@ -190,18 +188,18 @@ static int bind_text(const struct field *f, const json_t *json, const char *wher
                      struct problem *why)
 {
     const char *text = whole_text(json);
-    return text ? field_parse(f, text, where, object, why) : refuse(f, where, json, why);
+    return text ? field_parse(f, text, where, object, why) : field_refuse_json(f, where, json, why);
 }
 
-/* A value that was given and is not null. The preset is in place and is replaced. */
-static int bind_value(const struct field *f, const json_t *json, const char *where, void *object,
-                      struct problem *why)
+/* The preset is in place and is replaced. */
+int field_bind(const struct field *f, const json_t *json, const char *where, void *object,
+               struct problem *why)
 {
     void *at = field_at(f, object);
     switch (f->type) {
     case FT_BOOL:
         if (!json_is_boolean(json))
-            return refuse(f, where, json, why);
+            return field_refuse_json(f, where, json, why);
         *(bool *)at = json_is_true(json);
         return 0;
     case FT_BYTES:
@@ -209,11 +207,11 @@ static int bind_value(const struct field *f, const json_t *json, const char *whe
     case FT_SHARE:
         if (json_is_string(json))
             return bind_text(f, json, where, object, why);
-        return bind_number(f, json, at) < 0 ? refuse(f, where, json, why) : 0;
+        return bind_number(f, json, at) < 0 ? field_refuse_json(f, where, json, why) : 0;
     case FT_COUNT:
     case FT_SIGNED:
     case FT_NUMBER:
-        return bind_number(f, json, at) < 0 ? refuse(f, where, json, why) : 0;
+        return bind_number(f, json, at) < 0 ? field_refuse_json(f, where, json, why) : 0;
     case FT_TIME:
     case FT_TEXT:
     case FT_CHOICE:
@@ -226,7 +224,7 @@ static int bind_value(const struct field *f, const json_t *json, const char *whe
             *(uint64_t *)at = 0;
         else if (f->type == FT_LIST)
             *(struct list *)at = (struct list){ 0 };
-        return bind_entries(f, json, object) < 0 ? refuse(f, where, json, why) : 0;
+        return bind_entries(f, json, object) < 0 ? field_refuse_json(f, where, json, why) : 0;
     case FT_MAP:
         field_done(f, object);
         return bind_map(f, json, where, object, why);
@@ -235,7 +233,7 @@ static int bind_value(const struct field *f, const json_t *json, const char *whe
     case FT_ARRAY:
         return bind_array(f, json, where, object, why);
     default: /* FT_JSON: only written */
-        return refuse(f, where, json, why);
+        return field_refuse_json(f, where, json, why);
     }
 }
 
@@ -256,10 +254,10 @@ static int bind_all(const struct field *table, const json_t *json, const char *a
         bool given = value && !json_is_null(value);
         if (!given && f->required)
             return field_missing(f, pointer, why);
-        if (f->type == FT_VARIANT) {
+        if (f->type == FT_VARIANT || f->type == FT_MATRIX) {
             if (bind_variant(table, f, given ? value : NULL, at, pointer, object, why) < 0)
                 return -1;
-        } else if (given && bind_value(f, value, pointer, object, why) < 0) {
+        } else if (given && field_bind(f, value, pointer, object, why) < 0) {
             return -1;
         }
     }
@@ -379,6 +377,8 @@ static json_t *render(const struct field *f, const void *at)
         return render_choices(f, *(const uint64_t *)at);
     case FT_LIST:
         return render_list(at);
+    case FT_MATRIX:
+        return matrix_render(at);
     case FT_VARIANT:
         return bound->object ? fields_render(bound->table, bound->object) : json_null();
     case FT_OBJECT:
@@ -389,6 +389,11 @@ static json_t *render(const struct field *f, const void *at)
         break;
     }
     return NULL;
+}
+
+json_t *field_render(const struct field *field, const void *object)
+{
+    return render(field, field_in(field, object));
 }
 
 json_t *fields_render(const struct field *table, const void *object)

@@ -2,6 +2,7 @@
 #include "engine/base/field_json.h"
 
 #include "engine/base/field_value.h"
+#include "engine/base/matrix.h"
 
 #include <math.h>
 
@@ -152,6 +153,17 @@ static void add_object(json_t *schema, const struct field *f, enum side side)
     json_object_update_missing(schema, object);
 }
 
+/* What the values may be stands with the table that the sibling selects. */
+static void add_matrix(json_t *schema, enum side side)
+{
+    json_t *values = json_object();
+    add_array(values, json_object(), side, 1, AXIS_MOST);
+    set(schema, "type", json_string("object"));
+    set(schema, "additionalProperties", values);
+    if (side == REQUEST)
+        set(schema, "maxProperties", json_integer(AXES_MOST));
+}
+
 /* Null is one more type, or one more value of an enum. */
 static void allow_null(json_t *schema)
 {
@@ -225,6 +237,9 @@ static void add_type(json_t *schema, const struct field *f, enum side side)
         break;
     case FT_VARIANT: /* its tables are in the object's oneOf */
         set(schema, "type", json_string("object"));
+        break;
+    case FT_MATRIX:
+        add_matrix(schema, side);
         break;
     case FT_OBJECT:
         add_object(schema, f, side);

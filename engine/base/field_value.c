@@ -1,6 +1,7 @@
 /* What a field allows, in words, and the gathering of lists. */
 #include "engine/base/field_value.h"
 
+#include "engine/base/matrix.h"
 #include "engine/base/text.h"
 
 /* A bound in the field's own form: "8 KiB", "1 h", "5 %", "64". */
@@ -104,6 +105,10 @@ char *field_allowed(const struct field *f, char text[ALLOWED_TEXT])
     case FT_ARRAY:
         snprintf(text, ALLOWED_TEXT, "a list of at most %.0f objects",
                  f->max > f->min ? f->max : ARRAY_MOST);
+        break;
+    case FT_MATRIX:
+        snprintf(text, ALLOWED_TEXT,
+                 "an object of at most %d parameters, each with a list of values", AXES_MOST);
         break;
     case FT_VARIANT:
     case FT_OBJECT:

@@ -1,12 +1,6 @@
 #include "engine/workload/permutation.h"
 
-/* The finaliser of splitmix64: every bit of x moves about half of the bits of the result. */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
+#include "engine/base/mix.h"
 
 void permutation_init(struct permutation *permutation, uint64_t n, uint64_t seed)
 {
@@ -15,14 +9,14 @@ void permutation_init(struct permutation *permutation, uint64_t n, uint64_t seed
         half++;
     *permutation = (struct permutation){ .n = n, .half = half, .mask = (UINT64_C(1) << half) - 1 };
     for (unsigned i = 0; i < PERMUTATION_ROUNDS; i++)
-        permutation->key[i] = mix(seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15));
+        permutation->key[i] = mix64_of(seed, i);
 }
 
 static uint64_t once(const struct permutation *permutation, uint64_t x)
 {
     uint64_t left = x >> permutation->half, right = x & permutation->mask;
     for (unsigned i = 0; i < PERMUTATION_ROUNDS; i++) {
-        uint64_t next = left ^ (mix(right ^ permutation->key[i]) & permutation->mask);
+        uint64_t next = left ^ (mix64(right ^ permutation->key[i]) & permutation->mask);
         left = right;
         right = next;
     }

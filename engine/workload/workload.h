@@ -11,6 +11,9 @@ struct workload {
     const struct field *params;
     size_t params_size;
 
+    /* The axes that a `ladder` of the parameters stands for, by matrix_add(): the job then has a run of each
+     * of their values (engine/runs.h). NULL: it has no ladder. */
+    int (*ladder)(const void *params, struct matrix *ladder, struct problem *why);
     /* Rules that span fields or depend on the target (NULL: by hand). Touches nothing. */
     int (*check)(const void *params, const struct target *target, struct problem *why);
     int (*run)(struct run *run, const void *params, struct problem *why);
