@@ -39,7 +39,7 @@ static const struct field limit_answer[] = {
 };
 
 struct phase_view {
-    char *name, *unit;
+    char *name, *unit, *cache;
     uint64_t run, leg, lanes, batch, total, ops, bytes, errors;
     double seconds, first_done_seconds, rate, flush_seconds, rate_with_flush, dirty_before;
     bool finished;
@@ -75,6 +75,8 @@ static const struct field phase_answer[] = {
     FIELD_NUMBER(struct phase_view, dirty_before,
                  "Bytes that the machine had still to write when it began; null without a flush.",
                  .unit = "bytes"),
+    FIELD_TEXT(struct phase_view, cache,
+               "How it found the caches: warm, or by what they were emptied; null: not said."),
     FIELD_BOOL(struct phase_view, finished, "Whether it has ended."),
     FIELD_OBJECT(struct phase_view, latency_ns,
                  "Time of one operation; null until the phase has ended.", .of = latency_answer,
@@ -218,6 +220,7 @@ static void view_phase(const struct phase_total *phase, struct phase_view *view)
         .flush_seconds = phase->flush > 0 ? seconds_of(phase->flush) : NAN,
         .rate_with_flush = phase_rate_with_flush(phase),
         .dirty_before = phase->flush > 0 ? (double)phase->dirty_before : NAN,
+        .cache = phase->cache[0] ? borrowed(phase->cache) : NULL,
         .finished = phase->finished,
     };
     if (phase->latency.count) {

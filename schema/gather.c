@@ -79,6 +79,7 @@ static int phase_write(struct ingest *ingest, struct gather *gather, struct prob
         for (int i = 0; i < 4; i++)
             param_null(&params);
     }
+    param_text(&params, total->cache);
     if (query_do(ingest->connection, QUERY_PHASE_PUT, &params, NULL, why) < 0)
         return -1;
     gather->dirty = false;

@@ -225,6 +225,7 @@ static int take_phase(struct ingest *ingest, const struct journal_record *record
     gather->total.lanes = record->phase.lanes;
     gather->total.batch = record->phase.batch;
     gather->total.total = record->phase.total;
+    memcpy(gather->total.cache, record->phase.cache, sizeof gather->total.cache);
     gather->dirty = true;
     return 0;
 }

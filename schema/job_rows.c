@@ -129,6 +129,7 @@ void phase_read(const PGresult *result, int row, struct phase_total *ret)
     ret->last_done = cell_int(result, row, column++);
     ret->flush = cell_int(result, row, column++);
     ret->dirty_before = (uint64_t)cell_int(result, row, column++);
+    snprintf(ret->cache, sizeof ret->cache, "%s", cell_text(result, row, column++));
     ret->finished = cell_bool(result, row, column++);
     ret->latency.count = (uint64_t)cell_int(result, row, column++);
     ret->latency.sum = cell_number(result, row, column++);

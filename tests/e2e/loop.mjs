@@ -1,7 +1,7 @@
 // Filesystems of our own to measure: images in a temporary folder, mounted by loop; tmpfs. They are
 // unmounted and removed when close() is called, and in any case when the process ends.
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -19,8 +19,9 @@ const mkfs = {
 };
 
 /* makeFilesystem('ext4', { megabytes: 64, mkfs: ['-N', '2000'] }) → { path, image, close() }.
- * `tmpfs` takes mount options instead of mkfs options. */
-export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mount = [], owner } = {}) {
+ * `tmpfs` takes mount options instead of mkfs options. `direct`: past the page cache of the filesystem in
+ * which the image lies, where that can be done. */
+export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mount = [], owner, direct = false } = {}) {
     const folder = mkdtempSync(join(tmpdir(), 'plimsoll-fs-'));
     const path = join(folder, 'mnt');
     const image = join(folder, 'image');
@@ -59,6 +60,7 @@ export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mou
             mkfs[kind](image, options);
             // `-o loop` detaches the loop device by itself at umount, even a lazy one.
             run('mount', '-o', ['loop', ...mount].join(','), image, path);
+            if (direct) spawnSync('losetup', ['--direct-io=on', sourceOf(path)]);
         }
         if (owner) run('chown', owner, path);
     } catch (error) {
@@ -66,6 +68,16 @@ export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mou
         throw error;
     }
     return filesystem;
+}
+
+/* The device that is mounted there, as /dev/loop7. */
+export function sourceOf(path) {
+    return run('findmnt', '-n', '-o', 'SOURCE', path).trim();
+}
+
+/* Bytes that were read from the device, all told. */
+export function bytesRead(device) {
+    return 512 * Number(readFileSync(`/sys/block/${device.replace('/dev/', '')}/stat`, 'utf8').trim().split(/\s+/)[2]);
 }
 
 function closeAll() {

@@ -385,6 +385,27 @@ static void a_limit_is_kept_with_its_phase(void **state)
     retire(id);
 }
 
+static void how_a_phase_found_the_caches_is_kept(void **state)
+{
+    (void)state;
+    job_id id = running_job("caches");
+    struct journal *journal = journal_of(id);
+    const struct phase_plan plans[] = { { "create", 10, 10, 1 }, { "list", 10, 10, 1 } };
+    for (size_t i = 0; i < COUNT_OF(plans); i++) {
+        struct phase_total phase = planned(&plans[i]);
+        if (i)
+            snprintf(phase.cache, sizeof phase.cache, "drop-caches");
+        works(journal_phase(journal, &phase, why));
+    }
+    journal_close(journal);
+    works(ingest_from(id, 0, ALL, ALL, why));
+    scoped(job_done) struct job job = job_now(id);
+    assert_int_equal(job.phases_n, 2);
+    assert_string_equal(job.phases[0].cache, "");
+    assert_string_equal(job.phases[1].cache, "drop-caches");
+    retire(id);
+}
+
 static void every_reason_of_a_limit_can_be_kept(void **state)
 {
     (void)state;
@@ -453,6 +474,7 @@ int main(void)
         cmocka_unit_test(an_end_after_a_final_state_changes_nothing),
         cmocka_unit_test(cleanup_records_tell_what_was_removed_and_left),
         cmocka_unit_test(a_limit_is_kept_with_its_phase),
+        cmocka_unit_test(how_a_phase_found_the_caches_is_kept),
         cmocka_unit_test(every_reason_of_a_limit_can_be_kept),
         cmocka_unit_test(skips_unknown_records_and_refuses_another_jobs_journal),
     };
