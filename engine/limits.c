@@ -145,6 +145,7 @@ static void explain_no_space(int folder, bool creates, struct limit *ret)
     }
     unsigned long long space = (unsigned long long)facts.f_bfree * unit_of(&facts);
     unsigned long long inodes = (unsigned long long)facts.f_ffree;
+    unsigned long long ours = (unsigned long long)facts.f_bavail * unit_of(&facts);
     if (facts.f_files && inodes == 0) {
         ret->reason = LIMIT_INODES;
         snprintf(ret->detail, sizeof ret->detail, "all %llu inodes of the target are in use",
@@ -154,6 +155,11 @@ static void explain_no_space(int folder, bool creates, struct limit *ret)
         snprintf(ret->detail, sizeof ret->detail,
                  "the directory's index is full, while %llu bytes and %llu inodes are free", space,
                  inodes);
+    } else if (geteuid() != 0 && ours < space) {
+        snprintf(ret->detail, sizeof ret->detail,
+                 "the target has no space left for this user; of %llu bytes that it tells free, "
+                 "%llu are reserved for root",
+                 space, space - ours);
     } else {
         snprintf(ret->detail, sizeof ret->detail,
                  "the target has no space left for this; it tells %llu bytes free", space);
