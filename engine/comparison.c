@@ -13,9 +13,9 @@ int comparison_of(const struct series_kept *a, const struct series_kept *b, stru
     if (!room)
         return problem_memory(why);
     double *at = room;
-    struct batches x = { series_kept_batches(a, at, at + na), 0, at, at + na };
+    struct batches x = { series_kept_batches(a, at, at + na), 0, at, at + na, false };
     at += 2 * na;
-    struct batches y = { series_kept_batches(b, at, at + nb), 0, at, at + nb };
+    struct batches y = { series_kept_batches(b, at, at + nb), 0, at, at + nb, false };
     compare_within(&x, &y, ret);
     return 0;
 }

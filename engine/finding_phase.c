@@ -182,8 +182,8 @@ static int tell_rate(const struct series_kept *s, const struct totals *totals,
 {
     const struct phase_total *phase = &s->phase;
     double seconds = phase_seconds(phase);
-    if (seconds <= 0 || phase->ops == 0)
-        return 0;
+    if (seconds <= 0 || phase->ops == 0 || phase->at_load)
+        return 0; /* what was measured at a load has no rate */
     struct finding *rate = finding_new(findings, FINDING_RATE, phase, why);
     if (!rate)
         return -1;
@@ -212,10 +212,13 @@ static int tell_rate(const struct series_kept *s, const struct totals *totals,
 }
 
 /* c = a + b x at the middle of a batch, as seconds of the batch that ends at n. */
-static struct line_data *line_of(struct line line, double batch)
+static struct line_data *line_of(struct line line, const struct phase_total *phase)
 {
+    double batch = (double)phase->batch;
     struct line_data *data = malloc(sizeof *data);
-    if (data)
+    if (data && phase->at_load)
+        *data = (struct line_data){ .slope = line.slope, .intercept = line.intercept };
+    else if (data)
         *data =
             (struct line_data){ .slope = batch * line.slope,
                                 .intercept = batch * (line.intercept - line.slope * batch / 2) };
@@ -226,7 +229,6 @@ static int tell_knee(const struct series_kept *s, const struct phase_findings *f
                      struct findings *findings, struct problem *why)
 {
     const struct knee *knee = &found->knee;
-    double batch = (double)s->phase.batch;
     if (knee->warm_up > 0) {
         struct finding *warm_up = finding_new(findings, FINDING_WARM_UP, &s->phase, why);
         if (!warm_up)
@@ -245,8 +247,8 @@ static int tell_knee(const struct series_kept *s, const struct phase_findings *f
                                 .low = knee->low,
                                 .high = knee->high,
                                 .effect = knee->effect,
-                                .before = line_of(knee->before, batch),
-                                .after = line_of(knee->after, batch) };
+                                .before = line_of(knee->before, &s->phase),
+                                .after = line_of(knee->after, &s->phase) };
     if (!data->before || !data->after)
         return problem_memory(why);
     say_knee(finding, &s->phase);
@@ -256,7 +258,7 @@ static int tell_knee(const struct series_kept *s, const struct phase_findings *f
 static int tell_zones(const struct series_kept *s, const struct zones *zones,
                       struct findings *findings, struct problem *why)
 {
-    double batch = (double)s->phase.batch;
+    double batch = s->phase.at_load ? 1 : (double)s->phase.batch;
     if (zones->n < 2)
         return 0;
     struct finding *finding = finding_new(findings, FINDING_ZONES, &s->phase, why);
@@ -354,7 +356,8 @@ int findings_of_phase(const struct series_kept *s, struct findings *findings, st
         return problem_memory(why);
     double *lost = room, *load = room + s->n, *seconds = room + 2 * s->n;
     size_t disturbed = s->n ? find_disturbed(s, lost) : 0;
-    struct batches batches = { series_kept_batches(s, load, seconds), 0, load, seconds };
+    struct batches batches = { series_kept_batches(s, load, seconds), 0, load, seconds,
+                               s->phase.at_load };
     struct totals totals = totals_of(&batches); /* of what was, whoever was to blame */
     struct phase_findings found;
     stretch(s, lost, load, seconds);

@@ -96,9 +96,13 @@ void say_knee(struct finding *finding, const struct phase_total *phase)
     char verb[WORDS], batch[WORDS], level[WORDS], at[WORDS], low[WORDS], high[WORDS], more[WORDS],
         one[WORDS];
     double usual = before->intercept + before->slope * d->at / 2; /* half-way to the knee */
-    say(finding, "%s %s %s takes %s up to %s %s", opening(phase, verb),
-        words_count((double)phase->batch, batch), phase->unit, words_seconds(usual, level),
-        words_count(d->at, at), phase->unit);
+    if (phase->at_load)
+        say(finding, "%s takes %s up to %s %s", opening(phase, verb), words_seconds(usual, level),
+            words_count(d->at, at), phase->unit);
+    else
+        say(finding, "%s %s %s takes %s up to %s %s", opening(phase, verb),
+            words_count((double)phase->batch, batch), phase->unit, words_seconds(usual, level),
+            words_count(d->at, at), phase->unit);
     switch (d->shape) {
     case KNEE_BEND:
         say(finding, " and grows by %s per further %s after that",
@@ -160,7 +164,10 @@ void say_growth(struct finding *finding, const struct phase_total *phase)
 {
     const struct growth_data *d = finding->data.object;
     char one[WORDS];
-    say(finding, "The time per %s ", one_of(phase, one));
+    if (phase->at_load)
+        say(finding, "%s takes a time that ", opening(phase, one));
+    else
+        say(finding, "The time per %s ", one_of(phase, one));
     if (d->before) {
         say_law(finding, d->before);
         say(finding, " before the knee, and ");

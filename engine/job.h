@@ -85,6 +85,7 @@ struct phase_total {
     char cache[16];        /* before it: "warm", or by what it was emptied; "": not said */
     uint64_t dirty_before; /* bytes that the machine held back when it began */
     bool finished;
+    bool at_load; /* each value was measured at its load, not for the batch that ends there */
     struct latency latency;
     struct limit limit;
 };

@@ -191,6 +191,7 @@ static int read_phase(const json_t *json, struct journal_record *record, struct 
     phase->batch = count_of(json, "batch");
     phase->total = count_of(json, "total");
     snprintf(phase->cache, sizeof phase->cache, "%s", text_of(json, "cache"));
+    phase->at_load = json_is_true(json_object_get(json, "at_load"));
     return 0;
 }
 

@@ -287,6 +287,8 @@ int journal_phase(struct journal *journal, const struct phase_total *phase, stru
     set_count(record, "total", phase->total);
     if (phase->cache[0])
         json_object_set_new(record, "cache", json_string(phase->cache));
+    if (phase->at_load)
+        json_object_set_new(record, "at_load", json_true());
     return journal_append(journal, record, why);
 }
 

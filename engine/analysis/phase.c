@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* The costs of the batches that can be told: in load order, none empty. All arrays in one block. */
+/* The costs of the batches that can be told: in load order, none empty. All arrays in one block. What was
+ * measured at a load is a cost by itself, at that load. */
 static void costs_of(const struct batches *b, double *room, struct costs *ret)
 {
     ret->x = room;
@@ -13,7 +14,11 @@ static void costs_of(const struct batches *b, double *room, struct costs *ret)
     double begin = b->start;
     for (size_t i = 0; i < b->n; i++) {
         double width = b->load[i] - begin;
-        if (width > 0 && isfinite(b->seconds[i]) && b->seconds[i] >= 0) {
+        if (b->at_load && isfinite(b->seconds[i]) && b->seconds[i] >= 0) {
+            ret->x[ret->n] = b->load[i];
+            ret->c[ret->n] = b->seconds[i];
+            ret->edge[++ret->n] = b->load[i];
+        } else if (!b->at_load && width > 0 && isfinite(b->seconds[i]) && b->seconds[i] >= 0) {
             ret->x[ret->n] = begin + width / 2;
             ret->c[ret->n] = b->seconds[i] / width;
             ret->edge[++ret->n] = b->load[i];

@@ -10,6 +10,7 @@ struct batches {
     double start;
     const double *load; /* rising */
     const double *seconds;
+    bool at_load; /* seconds[i] was measured at load[i], not for the batch that ends there */
 };
 
 /* The unit of analysis, one point a batch: c = seconds / batch at x = the middle of the batch.

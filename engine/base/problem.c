@@ -57,6 +57,23 @@ int problem_field(struct problem *why, const char *field, const char *fmt, ...)
     return -1;
 }
 
+int problem_at(struct problem *why, const char *field, uint64_t line, uint64_t column,
+               const char *fmt, ...)
+{
+    char text[sizeof why->message];
+    va_list ap;
+    va_start(ap, fmt);
+    fit(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (why->code)
+        return -1;
+    problem_field(why, field, "line %llu, column %llu: %s", (unsigned long long)line,
+                  (unsigned long long)column, text);
+    why->line = line;
+    why->column = column;
+    return -1;
+}
+
 int problem_errno(struct problem *why, int error, const char *fmt, ...)
 {
     char text[sizeof why->message], reason[128];

@@ -2,6 +2,8 @@
 #pragma once
 #include "engine/base/attr.h"
 
+#include <stdint.h>
+
 #define PROBLEMS(X)                                                                     \
     X(BAD_SYNTAX, "bad-syntax", 400, "The text is not well formed")                     \
     X(UNAUTHORISED, "unauthorised", 401, "A valid token is needed")                     \
@@ -34,14 +36,18 @@ enum problem_code {
 
 struct problem {
     enum problem_code code;
-    char field[96];    /* JSON pointer such as "/params/threads", a "file:line", or "" */
-    char message[400]; /* one sentence, UTF-8, without a full stop */
+    char field[96];        /* JSON pointer such as "/params/threads", a "file:line", or "" */
+    char message[400];     /* one sentence, UTF-8, without a full stop */
+    uint64_t line, column; /* in a text that was read, from 1; 0: not about one */
 };
 
 /* Each fills *why unless it already holds an earlier cause, and returns -1. */
 int problem_set(struct problem *why, enum problem_code code, const char *fmt, ...)
     printf_like(3, 4);
 int problem_field(struct problem *why, const char *field, const char *fmt, ...) printf_like(3, 4);
+/* BAD_FIELD in a text that somebody wrote: "line 3, column 7: <text>". */
+int problem_at(struct problem *why, const char *field, uint64_t line, uint64_t column,
+               const char *fmt, ...) printf_like(5, 6);
 /* "<text>: <strerror>", as IO_FAILED. */
 int problem_errno(struct problem *why, int error, const char *fmt, ...) printf_like(3, 4);
 /* Prefixes where it happened ("phase create: "), keeps the cause; returns -1. */
