@@ -80,6 +80,7 @@ static int phase_write(struct ingest *ingest, struct gather *gather, struct prob
             param_null(&params);
     }
     param_text(&params, total->cache);
+    param_bool(&params, total->at_load);
     if (query_do(ingest->connection, QUERY_PHASE_PUT, &params, NULL, why) < 0)
         return -1;
     gather->dirty = false;

@@ -173,6 +173,18 @@ static char *json_text(const json_t *json, const char *otherwise)
     return json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : strdup(otherwise);
 }
 
+static int leg_write(struct ingest *ingest, const struct journal_record *record,
+                     const char *boot_id, struct problem *why)
+{
+    struct params leg = { 0 };
+    param_int(&leg, ingest->job);
+    param_int(&leg, record->run);
+    param_int(&leg, record->leg);
+    param_time(&leg, record->wall);
+    param_text(&leg, boot_id);
+    return query_do(ingest->connection, QUERY_INGEST_LEG, &leg, NULL, why);
+}
+
 static int take_begin(struct ingest *ingest, const struct journal_record *record,
                       struct problem *why)
 {
@@ -184,22 +196,17 @@ static int take_begin(struct ingest *ingest, const struct journal_record *record
     scoped_free char *environment = json_text(json_object_get(record->json, "environment"), "{}");
     if (!environment)
         return problem_memory(why);
-    struct params begin = { 0 }, leg = { 0 };
+    struct params begin = { 0 };
     param_int(&begin, ingest->job);
     param_time(&begin, record->wall);
     param_text(&begin, environment);
     param_text(&begin, record->boot_id);
     param_int(&begin, record->pid);
     param_count(&begin, record->pid_start);
-    param_int(&leg, ingest->job);
-    param_int(&leg, record->run);
-    param_int(&leg, record->leg);
-    param_time(&leg, record->wall);
-    param_text(&leg, record->boot_id);
     if (ingest_transaction(ingest, why) < 0 ||
         query_do(ingest->connection, QUERY_INGEST_BEGIN, &begin, NULL, why) < 0)
         return -1;
-    return query_do(ingest->connection, QUERY_INGEST_LEG, &leg, NULL, why);
+    return leg_write(ingest, record, record->boot_id, why);
 }
 
 /* The phase that a record speaks of; one that was never announced is known from now on. */
@@ -226,6 +233,7 @@ static int take_phase(struct ingest *ingest, const struct journal_record *record
     gather->total.batch = record->phase.batch;
     gather->total.total = record->phase.total;
     memcpy(gather->total.cache, record->phase.cache, sizeof gather->total.cache);
+    gather->total.at_load = record->phase.at_load;
     gather->dirty = true;
     return 0;
 }
@@ -388,6 +396,31 @@ static int take(struct ingest *ingest, const struct journal_record *record, stru
     case RECORD_UNKNOWN:
         break; /* of a newer writer */
     }
+    return 0;
+}
+
+/* The journal of a job that ended elsewhere: of its begin, end and clean-up only the times count here. */
+int ingest_imported(struct ingest *ingest, const struct journal_record *record, struct problem *why)
+{
+    switch (record->kind) {
+    case RECORD_BEGIN:
+        return leg_write(ingest, record, NULL, why);
+    case RECORD_REBOOT:
+    case RECORD_END:
+    case RECORD_CLEANUP:
+        return 0;
+    default:
+        return take(ingest, record, why);
+    }
+}
+
+int ingest_rest(struct ingest *ingest, struct problem *why)
+{
+    if (host_write(ingest, why) < 0 || gather_seal_all(ingest, why) < 0)
+        return -1;
+    for (size_t i = 0; i < ingest->phases_n; i++)
+        if (gather_store(ingest, &ingest->phases[i], why) < 0)
+            return -1;
     return 0;
 }
 

@@ -28,9 +28,8 @@ static void key_params(struct params *params, const struct idempotency *key)
     param_text(params, key->key);
 }
 
-/* Takes the key for this transaction. Returns 1 and the first answer if there was one, else 0. */
-static int key_take(struct connection *connection, const struct idempotency *key, job_id *ret_id,
-                    char **ret_answer, struct problem *why)
+int key_take(struct connection *connection, const struct idempotency *key, job_id *ret_id,
+             char **ret_answer, struct problem *why)
 {
     scoped_result PGresult *lock = NULL, *earlier = NULL;
     struct params names = { 0 }, all = { 0 };
@@ -56,8 +55,8 @@ static int key_take(struct connection *connection, const struct idempotency *key
     return 1;
 }
 
-static int key_keep(struct connection *connection, const struct idempotency *key, job_id id,
-                    const char *answer, struct problem *why)
+int key_keep(struct connection *connection, const struct idempotency *key, job_id id,
+             const char *answer, struct problem *why)
 {
     struct params params = { 0 };
     key_params(&params, key);

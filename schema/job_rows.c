@@ -36,6 +36,8 @@ enum column {
     FINDINGS,
     PINNED,
     ANALYSIS,
+    IMPORTED,
+    NAME,
 };
 
 void job_done(struct job *job)
@@ -44,7 +46,7 @@ void job_done(struct job *job)
                              &job->nonce,       &job->params,     &job->labels,
                              &job->note,        &job->created_by, &job->external_ref,
                              &job->environment, &job->boot_id,    &job->foreign_entries,
-                             &job->findings };
+                             &job->findings,    &job->name };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(*texts[i]);
     free(job->phases);
@@ -70,6 +72,7 @@ static int texts_read(const PGresult *result, int row, struct job *job, struct p
         { BOOT_ID, &job->boot_id },
         { FOREIGN_ENTRIES, &job->foreign_entries },
         { FINDINGS, &job->findings },
+        { NAME, &job->name },
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (cell_copy(result, row, (int)texts[i].column, texts[i].ret, why) < 0)
@@ -95,6 +98,7 @@ int job_read(const PGresult *result, int row, struct job *ret, struct problem *w
         .journal_offset = cell_int(result, row, JOURNAL_OFFSET),
         .pinned = cell_bool(result, row, PINNED),
         .analysis = (int)cell_int(result, row, ANALYSIS),
+        .imported = cell_bool(result, row, IMPORTED),
     };
     if (!cell_null(result, row, PROBLEM_CODE)) {
         /* A code of a newer version is still a problem. */
@@ -131,6 +135,7 @@ void phase_read(const PGresult *result, int row, struct phase_total *ret)
     ret->dirty_before = (uint64_t)cell_int(result, row, column++);
     snprintf(ret->cache, sizeof ret->cache, "%s", cell_text(result, row, column++));
     ret->finished = cell_bool(result, row, column++);
+    ret->at_load = cell_bool(result, row, column++);
     ret->latency.count = (uint64_t)cell_int(result, row, column++);
     ret->latency.sum = cell_number(result, row, column++);
     nsec *const latencies[] = { &ret->latency.min, &ret->latency.max, &ret->latency.p50,

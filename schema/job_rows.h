@@ -12,3 +12,10 @@ must_check int jobs_phases(struct connection *connection, struct job *jobs, size
 /* Runs a query that returns jobs and calls `each` with every one, phases included. */
 must_check int jobs_each(struct store *store, enum query query, const struct params *params,
                          job_fn *each, void *arg, struct problem *why);
+
+/* ---- job_add.c ---- */
+/* Takes an Idempotency-Key for this transaction. Returns 1 and the first answer if there was one, else 0. */
+must_check int key_take(struct connection *connection, const struct idempotency *key,
+                        job_id *ret_id, char **ret_answer, struct problem *why);
+must_check int key_keep(struct connection *connection, const struct idempotency *key, job_id id,
+                        const char *answer, struct problem *why);

@@ -33,6 +33,8 @@ struct job {
     char *findings;        /* JSON array; empty until it is analysed */
     int analysis;          /* version of the analysis that found them; 0: not analysed yet */
     bool pinned;           /* cannot be deleted */
+    bool imported;         /* it ran elsewhere: target "", and a name */
+    char *name;            /* what an imported one was measured on; "" */
     char *boot_id;
     pid_t pid;
     uint64_t pid_start;
@@ -139,6 +141,24 @@ must_check int ingest_add(struct ingest *ingest, const struct journal_record *re
  * opens anew. */
 must_check int ingest_commit(struct ingest *ingest, struct problem *why);
 struct ingest *ingest_close(struct ingest *ingest);
+
+/* ---- imports ---- */
+struct import_new {
+    const char *workload, *name, *host, *params, *labels, *note, *external_ref, *created_by,
+        *environment;
+    int state;                    /* how it ended */
+    nsec started_at, finished_at; /* wall */
+    const struct problem *problem;
+};
+/* Adds a job that has ended, with all that its journal holds, in one transaction: others see all of it or
+ * nothing. `place` puts the journal where the job's files are, last before that; the rest is as in
+ * store_job_add. `stop` is looked at between records, and ends it with CANCELLED. */
+typedef int import_place_fn(void *arg, job_id id, struct problem *why);
+must_check int store_import(struct store *store, const struct import_new *job,
+                            const struct idempotency *key, struct journal_reader *journal,
+                            import_place_fn *place, job_render_fn *render, void *arg,
+                            const _Atomic bool *stop, job_id *ret_id, char **ret_answer,
+                            struct problem *why);
 
 /* ---- series ---- */
 struct series_query {
