@@ -7,6 +7,7 @@
 #include "api/events.h"
 #include "api/files.h"
 #include "api/openapi.h"
+#include "api/upload.h"
 #include "engine/base/text.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ int api_init(struct api *api, struct app *app, void (*wire_free)(void *wire), st
     if (sodium_init() < 0)
         return problem_set(why, PROBLEM_INTERNAL, "libsodium does not start");
     api->salt = randombytes_random();
+    uploads_sweep(app->state);
     if (auth_new(app->store, &api->auth, why) || cache_new(wire_free, &api->cache, why) ||
         events_new(app->store, &api->events, why) || openapi_text(&api->openapi, why))
         goto failed;
@@ -134,7 +136,7 @@ static int handle(struct api *api, struct request *in, struct reply *out, struct
     /* What follows a page's address is for its scripts. */
     if (in->route != &pages && !in->query && request_bind_query(in, why))
         return -1;
-    if (!in->input && request_bind_body(in, why))
+    if (!in->input && !in->route->takes && request_bind_body(in, why))
         return -1;
     out->status = in->route->status;
     int result = in->route->handle(api, in, out, why);
@@ -143,11 +145,34 @@ static int handle(struct api *api, struct request *in, struct reply *out, struct
     return reply_seal(out, in->gzip, why);
 }
 
+/* A body that goes to a file is asked for only from those who may send it. */
+static int expect(struct api *api, struct request *in, struct problem *why)
+{
+    char allow[ALLOW_TEXT] = "";
+    struct problem later = { 0 }; /* of the address: told when it is answered */
+    if (request_parse(in, why))
+        return -1;
+    if (find_route(in, allow, &later) || !in->route->takes)
+        return 0;
+    if (auth_check(api->auth, in, why) || request_media(in, why))
+        return -1;
+    return upload_open(api, in, &in->upload, why);
+}
+
+int api_expect(struct api *api, struct request *in)
+{
+    return in->method == METHOD_POST ? expect(api, in, &in->refused) : 0;
+}
+
 /* 0: *ret, and *ret_kept if it is a kept one. */
 static int answer(struct api *api, struct request *in, char allow[ALLOW_TEXT], struct reply **ret,
                   struct kept **ret_kept, struct problem *why)
 {
     char key[KEY_TEXT];
+    if (in->refused.code) {
+        *why = in->refused;
+        return -1;
+    }
     if (!in->buffer && request_parse(in, why))
         return -1;
     if (find_route(in, allow, why) || auth_check(api->auth, in, why) || negotiate(in, why))

@@ -11,11 +11,18 @@ struct api {
     struct auth *auth;
     struct cache *cache;
     struct events *events;
-    int web;                   /* the folder of static files; -1: none */
-    char *openapi;             /* made once, at the start */
-    atomic_uint exports;       /* streams that hold a connection of the store */
-    atomic_uint_fast64_t told; /* problems, for request_id */
-    uint32_t salt;             /* so that request_ids of two lives of the service differ */
+    int web;       /* the folder of static files; -1: none */
+    char *openapi; /* made once, at the start */
+    void (*wake)(void *arg,
+                 job_id job); /* calls held requests that wait for it; set by the server */
+    void *wake_arg;
+    uint64_t upload_bytes;      /* cap of a body that is kept in a file */
+    atomic_bool stopping;       /* whatever takes long shall end */
+    atomic_uint uploads;        /* such bodies, until they are answered */
+    atomic_uint_fast64_t tasks; /* numbers of them */
+    atomic_uint exports;        /* streams that hold a connection of the store */
+    atomic_uint_fast64_t told;  /* problems, for request_id */
+    uint32_t salt;              /* so that request_ids of two lives of the service differ */
 };
 
 enum {
@@ -31,6 +38,9 @@ void api_done(struct api *api);
 must_check int export_begin(struct api *api, struct problem *why);
 void export_end(struct api *api);
 
+/* Once the head of a request is there, before its body: 0, or -1 when the body need not be read, since it
+ * is refused whatever it says (in->refused). */
+must_check int api_expect(struct api *api, struct request *in);
 /* Everything between the bytes of a request and those of its answer. 0 and *ret, which may tell the
  * problem that is then in *why; HOLD: call again when in->hold_job changes or at in->hold_until; -1:
  * no memory for any answer. ret_kept: the place where a kept answer's wire form is remembered, or

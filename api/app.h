@@ -29,6 +29,7 @@ struct server_settings {
     struct texts listen;     /* "127.0.0.1:7117", "[::1]:7117", "unix:/run/plimsoll/http" */
     char *certificate, *key; /* PEM files; NULL: no TLS */
     uint64_t body_bytes;     /* cap of a request's body; 1 MiB */
+    uint64_t upload_bytes;   /* the same of one that is kept in a file; 1 GiB */
     uint64_t connections;    /* at most, in all */
     nsec idle;               /* a connection that says nothing is closed after this */
     uint64_t threads;

@@ -200,9 +200,13 @@ int auth_target(const struct principal *principal, const char *target, struct pr
         return 0;
     for (const char *at = principal->targets; *at; at += strcspn(at, ",")) {
         at += strspn(at, ", ");
-        if (strncmp(at, target, n) == 0 && (at[n] == '\0' || at[n] == ',' || at[n] == ' '))
+        if (n && strncmp(at, target, n) == 0 && (at[n] == '\0' || at[n] == ',' || at[n] == ' '))
             return 0;
     }
+    if (!*target)
+        return problem_set(why, PROBLEM_FORBIDDEN,
+                           "%s is for some targets alone, and an import belongs to none",
+                           principal->name);
     return problem_set(why, PROBLEM_FORBIDDEN, "%s may not use the target %s", principal->name,
                        target);
 }

@@ -40,14 +40,17 @@ const struct field comparisons_query[] = {
 /* For the description: the answer is made below. */
 struct comparison_job {
     uint64_t id;
-    char *workload, *target, *host;
+    char *workload, *target, *name, *host;
+    bool imported;
     int state;
     nsec created_at;
 };
 static const struct field job_fields[] = {
     FIELD_COUNT(struct comparison_job, id, "Its number."),
     FIELD_TEXT(struct comparison_job, workload, "What was measured."),
-    FIELD_TEXT(struct comparison_job, target, "Where."),
+    FIELD_TEXT(struct comparison_job, target, "Where; null when it was imported."),
+    FIELD_BOOL(struct comparison_job, imported, "It did not run here."),
+    FIELD_TEXT(struct comparison_job, name, "What an imported one was measured on, or null."),
     FIELD_TEXT(struct comparison_job, host, "On which machine."),
     FIELD_CHOICE(struct comparison_job, state, "How it ended.", .choices = job_states),
     FIELD_TIME(struct comparison_job, created_at, "When it was asked for."),
@@ -243,8 +246,14 @@ static int compare_phase(struct api *api, const struct jobs *jobs, size_t i, jso
 
 static json_t *job_line(const struct job *job)
 {
-    const struct comparison_job line = { (uint64_t)job->id, job->workload, job->target,
-                                         job->host,         job->state,    job->created_at };
+    const struct comparison_job line = { .id = (uint64_t)job->id,
+                                         .workload = job->workload,
+                                         .target = job->imported ? NULL : job->target,
+                                         .imported = job->imported,
+                                         .name = job->imported ? job->name : NULL,
+                                         .host = job->host,
+                                         .state = job->state,
+                                         .created_at = job->created_at };
     return fields_render(job_fields, &line);
 }
 

@@ -94,8 +94,9 @@ static void add_jobs(struct text *out, const json_t *jobs)
                                                "created_at" };
         text_addf(out, "| %lld |", (long long)json_integer_value(json_object_get(job, "id")));
         for (size_t k = 0; k < COUNT_OF(columns); k++) {
+            bool named = k == 1 && json_is_true(json_object_get(job, "imported"));
             text_addf(out, " ");
-            markdown_add(out, text_of(job, columns[k]));
+            markdown_add(out, text_of(job, named ? "name" : columns[k]));
             text_addf(out, " |");
         }
         text_addf(out, "\n");

@@ -15,5 +15,6 @@ handle_fn job_report;                                /* report.c */
 handle_fn job_events;                                /* events.c */
 handle_fn job_journal;                               /* journal.c */
 handle_fn comparisons_get;                           /* comparisons.c */
+handle_fn imports_post;                              /* imports.c */
 handle_fn openapi_get;                               /* openapi.c */
 handle_fn health_get, ready_get, version_get;        /* system.c */

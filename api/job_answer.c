@@ -42,7 +42,7 @@ struct phase_view {
     char *name, *unit, *cache;
     uint64_t run, leg, lanes, batch, total, ops, bytes, errors;
     double seconds, first_done_seconds, rate, flush_seconds, rate_with_flush, dirty_before;
-    bool finished;
+    bool finished, at_load;
     void *latency_ns, *limited_by;
     struct latency_view latency;
     struct limit_view limit;
@@ -78,6 +78,8 @@ static const struct field phase_answer[] = {
     FIELD_TEXT(struct phase_view, cache,
                "How it found the caches: warm, or by what they were emptied; null: not said."),
     FIELD_BOOL(struct phase_view, finished, "Whether it has ended."),
+    FIELD_BOOL(struct phase_view, at_load,
+               "Each value was measured at its load, not for the batch that ends there."),
     FIELD_OBJECT(struct phase_view, latency_ns,
                  "Time of one operation; null until the phase has ended.", .of = latency_answer,
                  .of_size = sizeof(struct latency_view)),
@@ -115,7 +117,7 @@ static const struct field job_problem_answer[] = {
 
 struct job_view {
     uint64_t id, removed, revision;
-    char *workload, *target, *host, *params, *labels, *note, *external_ref, *created_by;
+    char *workload, *target, *name, *host, *params, *labels, *note, *external_ref, *created_by;
     int64_t priority;
     nsec created_at, started_at, finished_at;
     void *progress;
@@ -124,13 +126,15 @@ struct job_view {
     void *problem;
     int state, cleanup;
     char *foreign;
-    bool stuck, pinned;
+    bool stuck, pinned, imported;
 };
 const struct field job_answer[] = {
     FIELD_COUNT(struct job_view, id, "Its number; null in the answer to a dry run.",
                 .nullable = true),
     FIELD_TEXT(struct job_view, workload, "What is measured."),
-    FIELD_TEXT(struct job_view, target, "Where."),
+    FIELD_TEXT(struct job_view, target, "Where; null when it was imported."),
+    FIELD_BOOL(struct job_view, imported, "It did not run here: its results were handed in."),
+    FIELD_TEXT(struct job_view, name, "What an imported one was measured on; otherwise null."),
     FIELD_TEXT(struct job_view, host, "The machine whose daemon runs it."),
     FIELD_CHOICE(struct job_view, state, "Its fate; the last three are final at once.",
                  .choices = job_states),
@@ -222,6 +226,7 @@ static void view_phase(const struct phase_total *phase, struct phase_view *view)
         .dirty_before = phase->flush > 0 ? (double)phase->dirty_before : NAN,
         .cache = phase->cache[0] ? borrowed(phase->cache) : NULL,
         .finished = phase->finished,
+        .at_load = phase->at_load,
     };
     if (phase->latency.count) {
         view_latency(&phase->latency, &view->latency);
@@ -259,7 +264,9 @@ static struct job_view view_job(const struct job *job)
         .removed = job->removed,
         .revision = (uint64_t)job->revision,
         .workload = job->workload,
-        .target = job->target,
+        .target = job->imported ? NULL : job->target,
+        .imported = job->imported,
+        .name = job->imported ? job->name : NULL,
         .host = job->host,
         .state = job->state,
         .params = job->params,

@@ -14,8 +14,7 @@
 
 enum {
     NONCE_BYTES = 8, /* 16 hex digits in the name of a run's directory */
-    KEY_MOST = 255,
-    WAIT_MOST = 60, /* seconds: a client that left meanwhile is not noticed */
+    WAIT_MOST = 60,  /* seconds: a client that left meanwhile is not noticed */
 };
 /* An answer about a job that may change is sent again for so long without asking the store; one about
  * a job that has ended and is cleaned up, for so long until its revision is looked at again. */
@@ -111,8 +110,7 @@ static int render_member(const struct field *table, const void *object, const ch
     return 0;
 }
 
-/* Runs inside the store's transaction: what a repeated request gets, too. */
-static int render_job(void *arg unused, const struct job *job, char **ret, struct problem *why)
+int job_render(void *arg unused, const struct job *job, char **ret, struct problem *why)
 {
     scoped_json json_t *json = job_json(job, why);
     if (!json)
@@ -121,24 +119,6 @@ static int render_job(void *arg unused, const struct job *job, char **ret, struc
     if (!text)
         return problem_memory(why);
     *ret = text;
-    return 0;
-}
-
-static int read_key(const struct request *in, struct idempotency *ret, struct problem *why)
-{
-    const char *key = NULL;
-    if (request_header(in, "Idempotency-Key", &key, why))
-        return -1;
-    size_t n = key ? strlen(key) : 1;
-    for (size_t i = 0; key && i < n; i++)
-        if (key[i] < 0x20 || key[i] > 0x7e)
-            n = 0;
-    if (n == 0 || n > KEY_MOST)
-        return problem_field(why, "/Idempotency-Key",
-                             "the key must have 1 to %d printable ASCII characters", KEY_MOST);
-    *ret = (struct idempotency){ .key = key, .token = in->principal.token };
-    crypto_generichash(ret->body_hash, sizeof ret->body_hash, (const unsigned char *)in->body,
-                       in->body_n, NULL, 0);
     return 0;
 }
 
@@ -169,7 +149,7 @@ static int queue(struct api *api, const struct job_new *new, const struct idempo
 {
     char *answer = NULL;
     job_id id = 0;
-    int result = store_job_add(api->app->store, new, key, render_job, NULL, &id, &answer, why);
+    int result = store_job_add(api->app->store, new, key, job_render, NULL, &id, &answer, why);
     if (result < 0)
         return -1;
     reply_bytes(out, "application/json", answer, strlen(answer));
@@ -187,7 +167,7 @@ int jobs_post(struct api *api, struct request *in, struct reply *out, struct pro
     scoped_free char *params = NULL, *labels = NULL;
     char nonce[2 * NONCE_BYTES + 1];
     struct idempotency key = { 0 };
-    if (read_key(in, &key, why) || check_target(api->app, in, body, why) ||
+    if (request_key(in, &key, why) || check_target(api->app, in, body, why) ||
         render_member(job_body, body, "params", &params, why) ||
         render_member(job_body, body, "labels", &labels, why))
         return -1;

@@ -32,6 +32,8 @@ struct jobs_get_query {
 extern const struct field job_body[], job_post_query[], job_patch[], job_get_query[],
     jobs_get_query[];
 
+/* The answer about a job as text, for store_job_add and store_import: what a repeated request gets, too. */
+must_check int job_render(void *arg, const struct job *job, char **ret, struct problem *why);
 /* No more will change about it, short of a new version of this program. */
 bool job_settled(int state, int cleanup);
 /* The answer is about the job as it stands in *job, and may be kept for as long as that is good. */

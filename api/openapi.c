@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "api/auth.h"
 #include "api/handlers.h"
+#include "api/imports.h"
 #include "api/reply.h"
 #include "engine/base/field_json.h"
 
@@ -97,7 +98,7 @@ static json_t *responses(const struct route *route)
         { "409", (route->method != METHOD_GET && !open) || route->handle == comparisons_get },
         { "412", route->method == METHOD_PATCH },
         { "413", route->method != METHOD_GET },
-        { "415", route->body.table != NULL },
+        { "415", route->body.table || route->takes },
         { "422", true },
         { "429", !open || signs_in },
         { "503", true },
@@ -108,7 +109,7 @@ static json_t *responses(const struct route *route)
     json_object_set_new(all, status, success(route));
     if (route->handle == job_events) /* nothing more will happen */
         json_object_set_new(all, "204", json_pack("{s:s}", "description", "There is no more."));
-    if (route->handle == jobs_post) { /* a dry run creates nothing */
+    if (route->keyed) { /* a dry run creates nothing */
         json_object_set_new(all, "200", success(route));
     }
     for (size_t i = 0; i < COUNT_OF(problems); i++)
@@ -148,6 +149,17 @@ static json_t *operation(const struct route *route)
                             json_pack("{s:b, s:{s:{s:o}}}", "required", 1, "content",
                                       "application/json", "schema",
                                       fields_schema(route->body.table)));
+    if (route->takes) {
+        json_t *content = json_object();
+        for (const char *const *type = route->takes; *type; type++) {
+            bool described = strcmp(*type, "application/json") == 0;
+            json_object_set_new(
+                content, *type,
+                json_pack("{s:o}", "schema", described ? imports_schema() : json_object()));
+        }
+        json_object_set_new(json, "requestBody",
+                            json_pack("{s:b, s:o}", "required", 1, "content", content));
+    }
     if (route->role == ROLE_OPEN) {
         json_object_set_new(json, "security", json_array());
     } else {

@@ -115,11 +115,17 @@ json_t *json_text(const char *text)
 
 struct problem_place {
     char *pointer, *detail;
+    uint64_t line, column;
 };
 static const struct field place_answer[] = {
     FIELD_TEXT(struct problem_place, pointer,
                "Where: a JSON pointer into the body, /?name for a parameter of the query."),
     FIELD_TEXT(struct problem_place, detail, "What is wrong there, and what would be right."),
+    FIELD_COUNT(struct problem_place, line, "Of the body, from 1; null unless it has lines.",
+                .nullable = true),
+    FIELD_COUNT(struct problem_place, column,
+                "The character in that line, from 1; in CSV the number of the cell; null likewise.",
+                .nullable = true),
     FIELD_END,
 };
 struct problem_view {
@@ -139,13 +145,22 @@ const struct field problem_answer[] = {
     FIELD_END,
 };
 
+static json_t *place_number(uint64_t number)
+{
+    return number ? json_integer((json_int_t)number) : json_null();
+}
+
 static json_t *problem_json(const struct problem *problem, const char *request_id)
 {
     const char *slug = problem_slug(problem->code);
     json_t *errors = json_array();
-    if (problem->field[0])
-        json_array_append_new(errors, json_pack("{s:o, s:o}", "pointer", json_text(problem->field),
-                                                "detail", json_text(problem->message)));
+    if (problem->field[0] || problem->line) {
+        json_t *place =
+            json_pack("{s:o, s:o, s:o, s:o}", "pointer", json_text(problem->field), "detail",
+                      json_text(problem->message), "line", place_number(problem->line), "column",
+                      place_number(problem->column));
+        json_array_append_new(errors, place);
+    }
     return json_pack("{s:o, s:s, s:i, s:o, s:s, s:o, s:s}", "type",
                      json_sprintf("urn:plimsoll:problem:%s", slug), "title",
                      problem_title(problem->code), "status", (int)problem_status(problem->code),

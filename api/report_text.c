@@ -14,10 +14,14 @@ enum { LINE = 700 };
 static void say_head(struct document *to, const struct job *job)
 {
     char line[LINE], asked[CLOCK_TEXT], started[CLOCK_TEXT], finished[CLOCK_TEXT];
-    snprintf(line, sizeof line, "Asked for by %s at %s. Ran on %s from %s to %s.", job->created_by,
-             clock_format(job->created_at, asked), job->host,
-             job->started_at ? clock_format(job->started_at, started) : "never",
-             job->finished_at ? clock_format(job->finished_at, finished) : "now");
+    if (job->imported)
+        snprintf(line, sizeof line, "Measured elsewhere; imported by %s at %s.", job->created_by,
+                 clock_format(job->created_at, asked));
+    else
+        snprintf(line, sizeof line, "Asked for by %s at %s. Ran on %s from %s to %s.",
+                 job->created_by, clock_format(job->created_at, asked), job->host,
+                 job->started_at ? clock_format(job->started_at, started) : "never",
+                 job->finished_at ? clock_format(job->finished_at, finished) : "now");
     document_paragraph(to, line);
     if (job->external_ref && job->external_ref[0])
         document_paragraph(to, job->external_ref);
@@ -200,8 +204,8 @@ int report_text(struct api *api, const struct job *job, const struct document_ki
     size_t rows_n = 0;
     if (environment_rows(job->environment, &rows, &rows_n))
         return problem_memory(why);
-    snprintf(title, sizeof title, "%s on %s: job %lld, %s", job->workload, job->target,
-             (long long)job->id, job_states[job->state]);
+    snprintf(title, sizeof title, "%s on %s: job %lld, %s", job->workload,
+             job->imported ? job->name : job->target, (long long)job->id, job_states[job->state]);
     document_begin(&to, kind, title);
     say_head(&to, job);
     say_all_findings(&to, job);

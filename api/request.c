@@ -2,13 +2,19 @@
  * behind this file sees an undecoded or unchecked byte. */
 #include "api/request.h"
 
+#include "api/task.h"
+#include "api/upload.h"
 #include "engine/base/field_json.h"
 #include "engine/base/field_value.h"
 #include "engine/base/text.h"
 
 #include <ctype.h>
+#include <sodium.h>
 
-enum { POINTER_TEXT = 96 }; /* as long as a problem's field */
+enum {
+    POINTER_TEXT = 96, /* as long as a problem's field */
+    KEY_MOST = 255,
+};
 
 static int hex(char c)
 {
@@ -173,11 +179,11 @@ static bool too_deep(const json_t *json, unsigned depth)
     return false;
 }
 
-/* "application/json" alone or with charset=utf-8, in any case of letters. */
-static bool is_json(const char *type)
+/* That media type alone or with charset=utf-8, in any case of letters. */
+static bool is_media(const char *type, const char *wanted)
 {
-    size_t n = strlen("application/json");
-    if (!type || strncasecmp(type, "application/json", n) != 0)
+    size_t n = strlen(wanted);
+    if (!type || strncasecmp(type, wanted, n) != 0)
         return false;
     type += n + strspn(type + n, " \t");
     if (*type == ';') {
@@ -190,12 +196,52 @@ static bool is_json(const char *type)
     return *type == '\0';
 }
 
+int request_media(struct request *in, struct problem *why)
+{
+    const char *type = NULL, *const *takes = in->route->takes;
+    char list[200] = "";
+    if (request_header(in, "Content-Type", &type, why))
+        return -1;
+    for (size_t i = 0; takes[i]; i++) {
+        size_t n = strlen(list);
+        if (is_media(type, takes[i])) {
+            in->media = i;
+            return 0;
+        }
+        (void)!text_fit(list + n, sizeof list - n, "%s%s",
+                        !i             ? ""
+                        : takes[i + 1] ? ", "
+                                       : " or ",
+                        takes[i]);
+    }
+    return problem_set(why, PROBLEM_BAD_MEDIA, "the body must be %s, and Content-Type must say so",
+                       list);
+}
+
+int request_key(const struct request *in, struct idempotency *ret, struct problem *why)
+{
+    const char *key = NULL;
+    if (request_header(in, "Idempotency-Key", &key, why))
+        return -1;
+    size_t n = key ? strlen(key) : 1;
+    for (size_t i = 0; key && i < n; i++)
+        if (key[i] < 0x20 || key[i] > 0x7e)
+            n = 0;
+    if (n == 0 || n > KEY_MOST)
+        return problem_field(why, "/Idempotency-Key",
+                             "the key must have 1 to %d printable ASCII characters", KEY_MOST);
+    *ret = (struct idempotency){ .key = key, .token = in->principal.token };
+    crypto_generichash(ret->body_hash, sizeof ret->body_hash, (const unsigned char *)in->body,
+                       in->body_n, NULL, 0);
+    return 0;
+}
+
 static int parse_body(const struct request *in, json_t **ret, struct problem *why)
 {
     const char *type = NULL;
     if (request_header(in, "Content-Type", &type, why))
         return -1;
-    if (!is_json(type))
+    if (!is_media(type, "application/json"))
         return problem_set(why, PROBLEM_BAD_MEDIA,
                            "the body must be application/json, and Content-Type must say so");
     json_error_t error;
@@ -241,6 +287,8 @@ void request_done(struct request *in)
         fields_done(in->route->body.table, in->input);
     free(in->query);
     free(in->input);
+    in->task = task_end(in->task);
+    in->upload = upload_close(in->upload);
     free(in->buffer);
     free(in->body);
     free(in->target);

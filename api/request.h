@@ -18,6 +18,9 @@ struct request {
     char *body;
     size_t body_n;
     bool body_too_large;
+    struct upload *upload; /* where the body is, of a route that takes more than fits into memory */
+    size_t media;          /* which of route->takes it is */
+    struct problem refused; /* found before the body was read; code 0: nothing */
     void (*client)(void *wire, char *text, size_t size); /* its address; "unix" */
     bool secure;                                         /* over TLS */
     nsec began;                                          /* monotonic */
@@ -43,9 +46,10 @@ struct request {
 
     /* Of a handler that said HOLD. */
     job_id hold_job;
-    int hold_state;  /* -1: not held yet */
-    nsec hold_until; /* monotonic */
-    bool hold_over;  /* answer now: the server stops */
+    int hold_state;    /* -1: not held yet */
+    nsec hold_until;   /* monotonic */
+    bool hold_over;    /* answer now: the server stops */
+    struct task *task; /* what it waits for, of an import */
 };
 
 /* Splits and decodes the target. BAD_SYNTAX for bad escapes, control characters, broken UTF-8. */
@@ -56,6 +60,11 @@ must_check int request_bind_query(struct request *in, struct problem *why);
 must_check int request_bind_body(struct request *in, struct problem *why);
 /* Frees all it owns. */
 void request_done(struct request *in);
+
+/* Which of the route's `takes` Content-Type names; BAD_MEDIA if none. */
+must_check int request_media(struct request *in, struct problem *why);
+/* The Idempotency-Key, if there is one, with the hash of the body that is in memory. */
+must_check int request_key(const struct request *in, struct idempotency *ret, struct problem *why);
 
 /* A header that may be missing: NULL. Refuses control characters and broken UTF-8. */
 must_check int request_header(const struct request *in, const char *name, const char **ret,

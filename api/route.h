@@ -40,6 +40,8 @@ struct route {
     const struct field *answer;
     const char *const *types; /* what it can answer with, NULL-terminated; NULL: JSON alone */
     enum keyed { NOT_KEYED, KEYED } keyed; /* takes an Idempotency-Key */
+    /* Media types of a body that is kept in a file (upload.h), NULL-terminated; NULL: JSON by `body`. */
+    const char *const *takes;
 };
 
 extern const struct route routes[]; /* ends with a NULL path */

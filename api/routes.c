@@ -4,6 +4,7 @@
 #include "api/comparisons.h"
 #include "api/events.h"
 #include "api/handlers.h"
+#include "api/imports.h"
 #include "api/job_answer.h"
 #include "api/jobs.h"
 #include "api/journal.h"
@@ -73,6 +74,9 @@ const struct route routes[] = {
   "The journal as it is.",                                  NONE, NONE, NULL, journal_types },
 { METHOD_GET,    API "/comparisons",         ROLE_VIEWER,   comparisons_get, 200,
   "Jobs beside each other, phase by phase.",                IN(comparisons_query), NONE, comparisons_answer, comparisons_types },
+
+{ METHOD_POST,   API "/imports",             ROLE_OPERATOR, imports_post,    201,
+  "Take in what was measured elsewhere, as a job that has ended.", IN(imports_query), NONE, job_answer, NULL, KEYED, imports_takes },
 
 /* Outside the API's base, and open to everybody. */
 { METHOD_GET,    "/openapi.json",            ROLE_OPEN,     openapi_get,     200,

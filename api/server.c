@@ -65,6 +65,11 @@ void server_wake(struct server *server, job_id job)
     }
 }
 
+static void wake(void *arg, job_id job)
+{
+    server_wake(arg, job);
+}
+
 void server_forget(struct server *server)
 {
     auth_forget(server->api.auth, NULL);
@@ -260,6 +265,7 @@ static struct server *server_new(const struct server_settings *settings)
     pthread_mutex_init(&server->lock, NULL);
     server->idle = settings->idle ? settings->idle : 30 * NSEC_PER_SEC;
     server->body_bytes = settings->body_bytes ? settings->body_bytes : 1024 * 1024;
+    server->upload_bytes = settings->upload_bytes ? settings->upload_bytes : UINT64_C(1) << 30;
     server->held_most = (settings->connections ? (unsigned)settings->connections : 512) / 2 + 1;
     return server;
 }
@@ -270,13 +276,18 @@ int server_start(struct app *app, const struct server_settings *settings, struct
     struct server *server = server_new(settings);
     if (!server)
         return problem_memory(why);
-    if (api_init(&server->api, app, response_free, why) || start_timer(server, why) ||
-        start_fronts(server, settings, why)) {
-        server_stop(server, 0);
-        return -1;
-    }
+    if (api_init(&server->api, app, response_free, why) || start_timer(server, why))
+        goto failed;
+    server->api.wake = wake;
+    server->api.wake_arg = server;
+    server->api.upload_bytes = server->upload_bytes;
+    if (start_fronts(server, settings, why))
+        goto failed;
     *ret = server;
     return 0;
+failed:
+    server_stop(server, 0);
+    return -1;
 }
 
 /* No new connections; held answers end; the others may finish until the deadline. */
@@ -287,6 +298,7 @@ static void wind_down(struct server *server, nsec deadline)
             MHD_quiesce_daemon(server->front[i]->daemon);
     struct timespec until = { deadline / NSEC_PER_SEC, deadline % NSEC_PER_SEC };
     atomic_store(&server->stopping, true);
+    atomic_store(&server->api.stopping, true);
     events_stop(server->api.events);
     scoped_lock(&server->lock);
     while (server->held)

@@ -1,5 +1,6 @@
 /* One request in the library's hands: its head, its body, its answer, and while that is held. */
 #include "api/server_inside.h"
+#include "api/upload.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 
@@ -7,8 +8,9 @@
 #include <netinet/in.h>
 
 enum {
-    DRAIN = 16, /* bodies up to so many times the cap are read to their end and refused
+    DRAIN = 16,         /* bodies up to so many times the cap are read to their end and refused
                  * in good order; beyond, the connection is closed */
+    SLOWEST = 64 << 10, /* bytes/s: a large body may take longer, but no longer than at this rate */
 };
 
 /* The library's own timeout is for silence only: it is content with a byte now and then. */
@@ -81,8 +83,13 @@ static enum MHD_Result call_gather(struct call *call, const char *bytes, size_t 
 {
     struct request *in = &call->in;
     call->received += n;
-    if (clock_monotonic() - in->began > body_patience)
+    if (clock_monotonic() - in->began >
+        body_patience + (nsec)(call->received / SLOWEST * NSEC_PER_SEC))
         return MHD_NO;
+    if (in->upload) {
+        upload_add(in->upload, bytes, n);
+        return call->received > 2 * call->server->upload_bytes ? MHD_NO : MHD_YES;
+    }
     if (call->received > call->server->body_bytes) {
         in->body_too_large = true;
         free(steal(&in->body));
@@ -187,11 +194,15 @@ static enum MHD_Result call_begin(struct call *call, const char *method)
     call->in.method = method_named(method);
     const char *length = header_of(call->connection, "Content-Length");
     uint64_t announced = length ? strtoull(length, NULL, 10) : 0;
-    if (announced > server->body_bytes &&
-        (announced > DRAIN * server->body_bytes || header_of(call->connection, "Expect"))) {
+    bool refused = api_expect(&server->api, &call->in) < 0;
+    uint64_t most = call->in.upload ? server->upload_bytes : server->body_bytes;
+    bool asks = header_of(call->connection, "Expect") != NULL;
+    if (announced > most && (asks || call->in.upload || announced > DRAIN * most)) {
         call->in.body_too_large = true;
         return call_answer(call);
     }
+    if (refused && (asks || announced > DRAIN * most))
+        return call_answer(call);
     return MHD_YES;
 }
 

@@ -21,7 +21,7 @@ struct front {
 
 struct server {
     struct api api;
-    uint64_t body_bytes;
+    uint64_t body_bytes, upload_bytes;
     unsigned held_most;
     size_t listeners_n;
     struct listener listener[LISTENERS_MOST];

@@ -213,6 +213,7 @@ static int open_server(struct service *service, struct problem *why)
                                               .certificate = settings->certificate,
                                               .key = settings->key,
                                               .body_bytes = BODY_BYTES,
+                                              .upload_bytes = settings->imports,
                                               .connections = HTTP_CONNECTIONS,
                                               .idle = HTTP_IDLE,
                                               .threads = HTTP_THREADS };

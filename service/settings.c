@@ -46,6 +46,10 @@ const struct field settings_fields[] = {
     FIELD_TEXT(struct settings, host,
                "The name under which this machine claims its jobs; preset: the hostname.",
                .max = 255),
+    FIELD_BYTES(struct settings, imports,
+                "The largest import that is taken in; while it is read it is a file in the state "
+                "directory.",
+                .min = 1 << 20, .max = 1e12, .preset = 1 << 30),
     FIELD_END,
 };
 

@@ -18,6 +18,7 @@ struct settings {
     int launcher;  /* enum launcher_kind */
     char *runtime; /* sockets: its path is short */
     char *host;
+    uint64_t imports; /* bytes: the largest body of POST /imports */
 
     struct targets targets;
 };
