@@ -9,7 +9,10 @@
 
 #include <math.h>
 
-enum { HOST_MOST = 20000 };
+enum {
+    HOST_MOST = 20000,
+    EXACT = 17, /* digits that bring a number back as it was */
+};
 
 struct export
 {
@@ -25,9 +28,9 @@ struct export
 };
 
 /* The JSON's text; without its last byte when `open`: more members follow. Steals it. */
-static void add(struct text *out, json_t *json, bool open)
+static void add(struct text *out, json_t *json, bool open, size_t digits)
 {
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
     json_decref(json);
     if (!text)
         out->failed = true;
@@ -72,7 +75,7 @@ static void next_phase(struct export *export)
     struct text *out = &export->out;
     if (export->begun)
         text_addf(out, "]},");
-    add(out, import_phase_json(&export->phases[export->begun++]), true);
+    add(out, import_phase_json(&export->phases[export->begun++]), true, EXACT);
     text_addf(out, ",\"samples\":[");
     export->grouped = false;
 }
@@ -101,7 +104,7 @@ static int refill(struct export *export, struct problem *why)
     if (more && is_phase(export, name, run, leg)) {
         if (export->grouped)
             text_addf(out, ",");
-        add(out, group_json(samples, n), false);
+        add(out, group_json(samples, n), false, EXACT);
         export->grouped = true;
     }
     if (!more) {
@@ -178,9 +181,9 @@ static int begin(struct export *export, const struct job *job, json_t *head, str
     size_t host_n = 0;
     if (store_host(export->api->app->store, job->id, HOST_MOST, &host, &host_n, why))
         return -1;
-    add(&export->out, json_incref(head), true);
+    add(&export->out, json_incref(head), true, CURVE_DIGITS);
     text_addf(&export->out, ",\"import\":");
-    add(&export->out, import_head(job, host, host_n), true);
+    add(&export->out, import_head(job, host, host_n), true, EXACT);
     text_addf(&export->out, ",\"phases\":[");
     export->phases = calloc(job->phases_n + 1, sizeof *export->phases);
     if (!export->phases || export->out.failed)
