@@ -20,7 +20,7 @@ static long long entries_kept(void)
     return unused_;
 }
 
-static int drop(struct problem *why)
+int cold_drop(struct problem *why)
 {
     static const char all[] = "3"; /* pages, entries and inodes */
     scoped_fd int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
@@ -44,7 +44,7 @@ int cold_drop_caches(int folder, uint64_t files, struct problem *why)
     /* Others fill the caches meanwhile; as many entries as the run's own must not be left of theirs. */
     long long kept = 0, most = (long long)(files / 10) + 10000;
     for (int i = 0; i < TRIES; i++) {
-        if (drop(why))
+        if (cold_drop(why))
             return -1;
         kept = entries_kept();
         if (kept < most)

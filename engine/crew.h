@@ -8,6 +8,7 @@ enum gate { GATE_CLOSED, GATE_OPEN, GATE_ABANDONED };
 
 struct crew {
     _Alignas(64) atomic_int stop;       /* enum stop_cause; the first one stays */
+    atomic_int over;                    /* 1: a lane has done all it had to do */
     _Alignas(64) _Atomic uint64_t next; /* of the pool: the first operation nobody has claimed */
 
     const struct phase *phase;
@@ -21,9 +22,11 @@ struct crew {
     _Atomic unsigned starved; /* lanes that wait for room in their ring */
 
     pthread_mutex_t lock;
-    pthread_cond_t ready_or_open, room;
+    pthread_cond_t ready_or_open, room, stopped_or_together;
     unsigned ready;     /* lock: lanes at the gate */
+    unsigned together;  /* lock: lanes in lane_together() */
     enum gate gate;     /* lock */
+    nsec first_done;    /* lock; since the leg began, of the lane that set `over` */
     struct limit limit; /* lock: the first one reached */
 };
 
@@ -32,6 +35,8 @@ void crew_stop(struct crew *crew, enum stop_cause cause);
 void crew_wake(struct crew *crew);
 /* A limit ends the phase. */
 void crew_limit(struct crew *crew, const struct limit *limit);
+/* A lane has done all that it had to do, at that time since the leg began; the first one counts. */
+void crew_over(struct crew *crew, nsec at);
 /* The recorder made room in the rings. */
 void crew_room(struct crew *crew);
 

@@ -21,6 +21,11 @@ bool job_state_final(enum job_state state)
     return state >= JOB_SUCCEEDED;
 }
 
+bool phase_counts_bytes(const struct phase_total *phase)
+{
+    return strcmp(phase->unit, "bytes") == 0;
+}
+
 double phase_rate_with_flush(const struct phase_total *phase)
 {
     double seconds = phase_seconds(phase) + seconds_of(phase->flush);

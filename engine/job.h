@@ -79,9 +79,12 @@ struct phase_total {
     unsigned run, leg;
     uint64_t lanes, batch, total;            /* planned */
     uint64_t ops, bytes, errors;             /* done */
+    uint64_t first_ops, first_bytes;         /* done by all lanes when the first one was */
     nsec first_start, first_done, last_done; /* since the leg began; first_done: the first lane */
     nsec cpu;              /* of the whole runner meanwhile, lanes and recorder; when finished */
     nsec flush;            /* syncfs() after it; 0: none was timed */
+    nsec sync;             /* within it: the most that a lane spent on making data stable */
+    uint64_t resident;     /* bytes of its files in this host's memory when it began */
     char cache[16];        /* before it: "warm", or by what it was emptied; "": not said */
     uint64_t dirty_before; /* bytes that the machine held back when it began */
     bool finished;
@@ -90,6 +93,12 @@ struct phase_total {
     struct limit limit;
 };
 
+bool phase_counts_bytes(const struct phase_total *phase);
+/* How far it is, in what its load counts. */
+static inline uint64_t phase_load(const struct phase_total *phase)
+{
+    return phase_counts_bytes(phase) ? phase->bytes : phase->ops;
+}
 /* The seconds that a rate divides by: last end - first start, in wall time. 0 before any batch. */
 static inline double phase_seconds(const struct phase_total *phase)
 {

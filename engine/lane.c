@@ -1,5 +1,6 @@
 #include "engine/lane.h"
 
+#include "engine/base/lock.h"
 #include "engine/crew.h"
 
 #include <errno.h>
@@ -12,7 +13,11 @@
 void crew_stop(struct crew *crew, enum stop_cause cause)
 {
     int none = STOP_NOT;
-    atomic_compare_exchange_strong(&crew->stop, &none, (int)cause);
+    if (!atomic_compare_exchange_strong(&crew->stop, &none, (int)cause))
+        return;
+    pthread_mutex_lock(&crew->lock);
+    pthread_cond_broadcast(&crew->stopped_or_together);
+    pthread_mutex_unlock(&crew->lock);
 }
 
 void crew_wake(struct crew *crew)
@@ -28,6 +33,15 @@ void crew_limit(struct crew *crew, const struct limit *limit)
         crew->limit = *limit;
     pthread_mutex_unlock(&crew->lock);
     crew_stop(crew, STOP_LIMIT);
+}
+
+void crew_over(struct crew *crew, nsec at)
+{
+    scoped_lock(&crew->lock);
+    if (atomic_load(&crew->over))
+        return;
+    crew->first_done = at;
+    atomic_store_explicit(&crew->over, 1, memory_order_release);
 }
 
 void crew_room(struct crew *crew)
@@ -78,15 +92,28 @@ static uint32_t switches_since(struct lane *lane, nsec elapsed, nsec cpu)
 }
 
 /* The two clocks may drift apart by some parts in a million: no operation is longer than its batch. */
-static void within_batch(struct sample *sample)
+static void within_batch(const struct lane *lane, struct sample *sample)
 {
-    if (sample->max <= sample->elapsed)
+    if (lane->overlapping || sample->max <= sample->elapsed)
         return;
     sample->max = sample->elapsed;
     if (sample->p99 > sample->max)
         sample->p99 = sample->max;
     if (sample->p50 > sample->max)
         sample->p50 = sample->max;
+}
+
+/* What the lane had done when the first one ended: of the batch in which that was, by its share of time. */
+static void note_first_done(struct lane *lane, const struct sample *sample)
+{
+    if (lane->cut || !atomic_load_explicit(lane->over, memory_order_acquire))
+        return;
+    nsec into = lane->crew->first_done - (sample->at - sample->elapsed);
+    double share = sample->elapsed <= 0 ? 1 : (double)into / (double)sample->elapsed;
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    lane->cut = true;
+    lane->first_ops = lane->ops + (uint64_t)((double)sample->ops * share + 0.5);
+    lane->first_bytes = lane->all_bytes + (uint64_t)((double)sample->bytes * share + 0.5);
 }
 
 /* The recorder orders samples by `at`, so it must know whether one older than its own look at the clock
@@ -113,7 +140,8 @@ static void close_batch(struct lane *lane)
     if (sample.ops) {
         sample.switches = switches_since(lane, sample.elapsed, sample.cpu);
         histogram_pour(lane->whole, batch, &sample.p50, &sample.p99);
-        within_batch(&sample);
+        within_batch(lane, &sample);
+        note_first_done(lane, &sample);
         lane->ops += sample.ops;
         lane->all_bytes += sample.bytes;
         lane->last_done = sample.at;
@@ -159,6 +187,7 @@ static void start_batch(struct lane *lane)
     lane->open = true;
     lane->start = clock_monotonic();
     lane_restart(lane);
+    lane->due = lane->last + lane->interval;
 }
 
 bool lane_begin(struct lane *lane)
@@ -227,6 +256,45 @@ uint64_t lane_claim(struct lane *lane, uint64_t *ret_first)
     return n;
 }
 
+bool lane_admit(struct lane *lane)
+{
+    struct crew *crew = lane->crew;
+    struct limit limit;
+    int refused =
+        limits_admit(&crew->limits, crew->phase->stride, clock_monotonic(), &limit, &lane->why);
+    if (refused > 0)
+        crew_limit(crew, &limit);
+    if (refused < 0)
+        crew_stop(crew, STOP_FAILURE);
+    return !lane_stopped(lane);
+}
+
+bool lane_cancelled(const struct lane *lane)
+{
+    return atomic_load(lane->stop) == STOP_CANCEL;
+}
+
+bool lane_together(struct lane *lane)
+{
+    struct crew *crew = lane->crew;
+    scoped_lock(&crew->lock);
+    if (++crew->together == crew->phase->lanes)
+        pthread_cond_broadcast(&crew->stopped_or_together);
+    while (crew->together < crew->phase->lanes && !lane_stopped(lane))
+        pthread_cond_wait(&crew->stopped_or_together, &crew->lock);
+    return !lane_stopped(lane);
+}
+
+bool lane_sleep(struct lane *lane, nsec until)
+{
+    struct crew *crew = lane->crew;
+    bool early = true;
+    scoped_lock(&crew->lock);
+    while (early && !lane_stopped(lane))
+        early = cond_wait_until(&crew->stopped_or_together, &crew->lock, until);
+    return !lane_stopped(lane);
+}
+
 int lane_refused(struct lane *lane, int error, enum attempt attempt, uint64_t number,
                  const char *doing, const char *name, struct problem *why)
 {
@@ -276,6 +344,8 @@ void *lane_main(void *arg)
         crew_stop(crew, STOP_FAILURE);
     if (lane->open)
         close_batch(lane);
+    if (lane->last_done && !lane_stopped(lane))
+        crew_over(crew, lane->last_done);
     atomic_fetch_sub(&crew->running, 1);
     crew_wake(crew);
     return NULL;

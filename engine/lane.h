@@ -18,6 +18,8 @@ struct lane {
     /* touched by every operation */
     struct tick_scale scale;
     const atomic_int *stop; /* of the crew; not 0: end after this operation */
+    const atomic_int *over; /* of the crew; 1: another lane has ended */
+    uint64_t due;           /* the tick at which a batch of time ends */
     uint64_t bytes;         /* of this batch */
     unsigned pending;       /* ticks not yet in the histogram */
     uint64_t last;          /* the tick before the first of them */
@@ -29,6 +31,10 @@ struct lane {
     struct ring ring;
     _Atomic bool closing; /* its next sample's `at` may be older than what the recorder reads now */
     bool open;            /* a batch is being timed */
+    bool cut;             /* a batch has ended since the first lane was done */
+    bool overlapping;     /* an operation may have been issued before its batch began */
+    uint64_t interval;    /* of a batch of time, in ticks */
+    uint64_t stride;      /* operations that one lane_admit() admits */
     nsec start, cpu;      /* of this batch */
     uint64_t switches;    /* involuntary, of the thread, when last read */
     uint64_t errors;      /* of this batch */
@@ -42,7 +48,9 @@ struct lane {
 
     /* totals, read after the join */
     uint64_t ops, all_bytes, all_errors;
-    nsec first_start, last_done; /* since the leg began; last_done 0: it did nothing */
+    uint64_t first_ops, first_bytes; /* when the first lane was done */
+    nsec sync;                       /* what it spent on making data stable */
+    nsec first_start, last_done;     /* since the leg began; last_done 0: it did nothing */
     struct problem why;
 };
 
@@ -88,5 +96,29 @@ static inline bool lane_note(struct lane *lane, uint64_t bytes)
         lane_settle(lane);
     return !lane_stopped(lane);
 }
+/* --- batches of time (phase.interval), and operations that overlap --- */
+
+/* Waits until every lane has come here: what each prepared on its own is then behind all. False: stop now. */
+bool lane_together(struct lane *lane);
+/* Whether phase.stride operations more may start, as far as the target has room. False: stop now. */
+bool lane_admit(struct lane *lane);
+/* Whether it is the request to stop for which it is to end: then nothing is waited for. */
+bool lane_cancelled(const struct lane *lane);
+/* Sleeps until that moment (monotonic). False: stop now. */
+bool lane_sleep(struct lane *lane, nsec until);
+/* An operation from `issued` to `done`, in ticks. */
+static inline void lane_note_from(struct lane *lane, uint64_t issued, uint64_t done, uint64_t bytes)
+{
+    histogram_note(lane->batch, tick_nsec(&lane->scale, done - issued), 1);
+    lane->bytes += bytes;
+}
+/* Whether its batch is to end, so that lane_begin() starts the next one: its time is over, or the first lane
+ * has ended and what all did until then is to be known. */
+static inline bool lane_due(const struct lane *lane, uint64_t now)
+{
+    return (int64_t)(now - lane->due) >= 0 ||
+           (!lane->cut && atomic_load_explicit(lane->over, memory_order_relaxed));
+}
+
 /* n operations that one call did end now; each counts with its share of the time. False: end here. */
 bool lane_note_many(struct lane *lane, uint64_t n, uint64_t bytes);

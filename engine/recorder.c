@@ -13,6 +13,7 @@ int recorder_new(struct journal *journal, struct crew *crew, struct lane *lanes,
     recorder->lanes = lanes;
     recorder->lanes_n = lanes_n;
     recorder->total = total;
+    recorder->counts_bytes = phase_counts_bytes(total);
     slowdown_init(&recorder->slowdown, crew->phase->slower, lanes_n, crew->phase->batch);
     *ret = recorder;
     return 0;
@@ -101,7 +102,7 @@ static void take(struct recorder *recorder, const struct sample *sample)
     total->last_done = sample->at;
     struct sample *placed = &recorder->group[recorder->n++];
     *placed = *sample;
-    placed->load = total->ops;
+    placed->load = recorder->counts_bytes ? total->bytes : total->ops;
 }
 
 static void judge(struct recorder *recorder, const struct sample *sample)

@@ -8,7 +8,8 @@ struct recorder {
     struct crew *crew;
     struct lane *lanes;
     unsigned lanes_n;
-    struct phase_total *total; /* ops, bytes and errors so far; and load, which is the ops */
+    struct phase_total *total; /* ops, bytes and errors so far; one of the first two is the load */
+    bool counts_bytes;         /* then the load is the bytes */
 
     struct slowdown slowdown;
     unsigned *heap; /* lanes with a sample that may be written, the oldest first */

@@ -20,15 +20,19 @@ typedef int lane_fn(struct lane *lane, const void *arg, struct problem *why);
 
 struct phase {
     const char *name; /* "create" */
-    const char *unit; /* what load counts: "files" */
+    const char
+        *unit; /* what load counts: "files"; "bytes" are those moved, all others operations */
     unsigned lanes;
-    uint64_t total;        /* operations to do */
+    uint64_t total;        /* to do, in what load counts */
     const uint64_t *quota; /* of each lane, together `total`; NULL: lanes claim from one pool */
     uint64_t batch;        /* operations timed together */
+    nsec interval;         /* not 0: a batch is what a lane does in this time; `batch` is 1 */
+    uint64_t stride;       /* then: how many operations a lane asks for at once, by lane_admit() */
     nsec duration;         /* a deadline; 0: none */
     double slower;         /* ends when it has become so many times slower: slowdown.h; 0: never */
     struct cost cost;      /* what an operation takes from the target; zero: nothing */
     const char *cache; /* how it was before: "warm", or by what it was emptied; NULL: not said */
+    uint64_t resident; /* bytes of its files in this host's memory before it */
     lane_fn *body;
     const void *arg; /* shared by every lane, hence const */
 };
@@ -49,6 +53,8 @@ const struct target *run_target(const struct run *run);
 const char *run_name(const struct run *run);
 /* Whether operations are to return at once, which shows what the engine itself costs. */
 bool run_is_null(const struct run *run);
+/* Whether the run was told to stop; takes the signals that tell it. Not for lanes. */
+bool run_is_cancelled(struct run *run);
 /* An entry of the run directory that the run did not make: it is left and listed. `name` may be any
  * bytes. Clean-up ends `blocked`. Not for lanes. */
 void run_foreign(struct run *run, const char *name);

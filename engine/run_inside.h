@@ -29,4 +29,3 @@ struct run {
 
 /* Takes what signals there are; whether there was one. */
 bool run_take_signals(const struct run *run);
-bool run_is_cancelled(struct run *run);

@@ -90,6 +90,7 @@ static void work_done(struct work *work)
     recorder_free(work->recorder);
     limits_done(&work->crew.limits);
     pthread_cond_destroy(&work->crew.room);
+    pthread_cond_destroy(&work->crew.stopped_or_together);
     pthread_cond_destroy(&work->crew.ready_or_open);
     pthread_mutex_destroy(&work->crew.lock);
     if (work->crew.wake >= 0)
@@ -108,6 +109,7 @@ static void crew_init(struct crew *crew, const struct phase *phase, nsec epoch, 
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&crew->room, &attributes);
+    pthread_cond_init(&crew->stopped_or_together, &attributes);
     pthread_condattr_destroy(&attributes);
 }
 
@@ -115,6 +117,10 @@ static void lane_init(struct work *work, unsigned i)
 {
     work->lanes[i].scale = work->run->scale;
     work->lanes[i].stop = &work->crew.stop;
+    work->lanes[i].over = &work->crew.over;
+    work->lanes[i].interval = tick_count(&work->run->scale, work->phase->interval);
+    work->lanes[i].overlapping = work->phase->interval != 0;
+    work->lanes[i].stride = work->phase->stride;
     char *places = work->histograms + 2 * i * (size_t)HISTOGRAM_PLACE;
     work->lanes[i].batch = (void *)places;
     work->lanes[i].whole = (void *)(places + HISTOGRAM_PLACE);
@@ -131,8 +137,8 @@ static int work_init(struct work *work, struct problem *why)
     const struct phase *phase = work->phase;
     crew_init(&work->crew, phase, work->run->epoch, work->slots_each);
     int fd = with->workspace ? workspace_fd(with->workspace) : -1;
-    if (limits_init(&work->crew.limits, fd, with->reserve, phase->cost, phase->lanes, phase->batch,
-                    why))
+    if (limits_init(&work->crew.limits, fd, with->reserve, phase->cost, phase->lanes,
+                    phase->interval ? phase->stride : phase->batch, why))
         return -1;
     work->crew.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (work->crew.wake < 0)
@@ -253,6 +259,11 @@ static int settle(struct work *work, struct histogram *all, struct problem *why)
         sum.ops += lane->ops;
         sum.bytes += lane->all_bytes;
         sum.errors += lane->all_errors;
+        /* One that ended before it could see that another had is as far as it came. */
+        sum.first_ops += lane->cut ? lane->first_ops : lane->ops;
+        sum.first_bytes += lane->cut ? lane->first_bytes : lane->all_bytes;
+        if (lane->sync > sum.sync)
+            sum.sync = lane->sync;
         lost += lane->whole->count != lane->ops;
         histogram_merge(all, lane->whole);
         if (lane->first_start < 0)
@@ -270,6 +281,9 @@ static int settle(struct work *work, struct histogram *all, struct problem *why)
                            total->name, (unsigned long long)sum.ops,
                            (unsigned long long)total->ops);
     total->errors = sum.errors;
+    total->first_ops = sum.first_ops;
+    total->first_bytes = sum.first_bytes;
+    total->sync = sum.sync;
     total->first_start = sum.first_start < 0 ? 0 : sum.first_start;
     total->first_done = sum.first_done;
     total->last_done = sum.last_done;
@@ -281,17 +295,18 @@ static int settle(struct work *work, struct histogram *all, struct problem *why)
 static void note_limit(struct work *work)
 {
     struct phase_total *total = work->total;
-    bool all_done = work->crew.limit.reason == LIMIT_SLOWER && total->ops == total->total;
+    uint64_t done = phase_load(total);
+    bool all_done = work->crew.limit.reason == LIMIT_SLOWER && done == total->total;
     if (work->crew.limit.reached && !all_done) {
         total->limit = work->crew.limit;
-    } else if (atomic_load(&work->crew.stop) == STOP_DEADLINE && total->ops < total->total) {
+    } else if (atomic_load(&work->crew.stop) == STOP_DEADLINE && done < total->total) {
         total->limit = (struct limit){ .reached = true, .reason = LIMIT_DEADLINE };
         snprintf(total->limit.detail, sizeof total->limit.detail,
                  "the phase had %g s, and did %llu of %llu %s in them",
-                 seconds_of(work->phase->duration), (unsigned long long)total->ops,
+                 seconds_of(work->phase->duration), (unsigned long long)done,
                  (unsigned long long)total->total, total->unit);
     }
-    total->limit.at = total->ops;
+    total->limit.at = done;
 }
 
 static int conclude(struct work *work, struct problem *why)
@@ -395,6 +410,7 @@ int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, str
                                    .lanes = phase->lanes,
                                    .batch = phase->batch,
                                    .total = phase->total,
+                                   .resident = phase->resident,
                                    .dirty_before = flush_pending() };
     snprintf(total->name, sizeof total->name, "%s", phase->name);
     snprintf(total->unit, sizeof total->unit, "%s", phase->unit);

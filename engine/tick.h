@@ -25,6 +25,14 @@ static inline uint64_t tick_read(const struct tick_scale *scale)
     return (uint64_t)clock_monotonic();
 }
 
+/* As many ticks as go into a duration of less than some hours. */
+static inline uint64_t tick_count(const struct tick_scale *scale, nsec duration)
+{
+    if (!scale->tsc)
+        return (uint64_t)duration;
+    return (uint64_t)(((unsigned __int128)duration << 32) / scale->mult);
+}
+
 static inline nsec tick_nsec(const struct tick_scale *scale, uint64_t ticks)
 {
     if (!scale->tsc)

@@ -37,10 +37,10 @@ struct io_options {
     const struct target *target;
     int folder;       /* the run directory; -1: the target has no folder of this host */
     const char *name; /* run_name(): of the run directory, where there is no `folder` */
-    unsigned depth;   /* operations in flight at most; also the number of buffers */
-    char *buffers;    /* page-aligned, one after the other; NULL: for files alone, no operations */
-    uint32_t buffer_bytes; /* of each, a multiple of 4096 */
-    nsec patience;         /* a call to the outside that takes longer is a failure */
+    unsigned depth;   /* operations in flight at most */
+    char *buffers;    /* what the operations' buffers lie in, page-aligned; NULL: for files alone */
+    size_t buffers_bytes; /* of all together */
+    nsec patience;        /* a call to the outside that takes longer is a failure */
     /* Looked at during every wait, at least four times a second: true ends it, with CANCELLED. NULL: never. */
     bool (*stopped)(void *arg);
     void *arg;

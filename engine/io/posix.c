@@ -44,6 +44,8 @@ static int posix_file_open(struct io_session *session, const char *name, unsigne
             return problem_field(
                 why, "/params/direct",
                 "direct must be no here: the target's filesystem refuses O_DIRECT");
+        if (error == EEXIST)
+            return problem_set(why, PROBLEM_CONFLICT, "%s is there already", name);
         return problem_errno(why, error, "cannot %s %s", flags & IO_CREATE ? "create" : "open",
                              name);
     }

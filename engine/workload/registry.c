@@ -2,9 +2,9 @@
 
 #include "engine/base/text.h"
 
-extern const struct workload create_scaling;
+extern const struct workload create_scaling, throughput;
 
-static const struct workload *const all[] = { &create_scaling, NULL };
+static const struct workload *const all[] = { &create_scaling, &throughput, NULL };
 
 const struct workload *const *workload_all(void)
 {
