@@ -15,14 +15,15 @@ extern const char *const series_measures[]; /* what y can be */
 /* "s", "files", "files/s". Returns text. */
 const char *series_unit(int y, const char *phase_unit, char text[SERIES_UNIT]);
 
-/* Which phase is asked for (NULL: the first): NULL if a job that is still going on does not have it yet. */
-must_check int job_phase(const struct job *job, const char *asked, const struct phase_total **ret,
-                         struct problem *why);
+/* Which phase is asked for (NULL: the first) and of which run (0: the first): NULL if a job that is still
+ * going on does not have it yet. */
+must_check int job_phase(const struct job *job, const char *asked, uint64_t run,
+                         const struct phase_total **ret, struct problem *why);
 /* What GET /jobs/{id}/series answers of it as JSON. */
 must_check int job_columns(struct api *api, const struct job *job, const struct phase_total *phase,
                            const struct series_get_query *query, json_t **ret, struct problem *why);
 
 struct host_get_query {
-    uint64_t points;
+    uint64_t points, run;
 };
 extern const struct field host_get_query[], host_answer[];

@@ -106,6 +106,20 @@ static const struct field disturbed_fields[] = {
     FIELD_NUMBER(struct disturbed_data, lost_seconds, "Time that they waited for a CPU, in all."),
     FIELD_END,
 };
+static const struct field point_fields[] = {
+    FIELD_JSON(struct point_data, params, "What the point of the matrix sets."),
+    FIELD_COUNT(struct point_data, runs, "Runs of it that came to the phase's end."),
+    FIELD_NUMBER(struct point_data, median, "Of their operations per second."),
+    FIELD_NUMBER(struct point_data, low, "The lowest of them."),
+    FIELD_NUMBER(struct point_data, high, "The highest of them."),
+    FIELD_NUMBER(struct point_data, spread, "(high - low) / median; null of one run."),
+    FIELD_END,
+};
+static const struct field repeats_fields[] = {
+    FIELD_ARRAY(struct repeats_data, points, "One for each point that was measured.",
+                .of = point_fields, .of_size = sizeof(struct point_data)),
+    FIELD_END,
+};
 static const struct field no_fields[] = { FIELD_END };
 
 static const struct shape {
@@ -121,6 +135,7 @@ static const struct shape {
     [FINDING_LIMIT] = { limit_fields, sizeof(struct limit_data) },
     [FINDING_LOAD] = { load_fields, sizeof(struct load_data) },
     [FINDING_DISTURBED] = { disturbed_fields, sizeof(struct disturbed_data) },
+    [FINDING_REPEATS] = { repeats_fields, sizeof(struct repeats_data) },
     [FINDING_SHARED_DEVICE] = { no_fields, 1 },
 };
 

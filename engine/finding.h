@@ -4,6 +4,7 @@
 #include "engine/base/field.h"
 #include "engine/job.h"
 #include "engine/sample.h"
+#include "engine/spread.h"
 
 #define FINDING_KINDS(X)      \
     X(RATE, "rate")           \
@@ -15,6 +16,7 @@
     X(LIMIT, "limit")         \
     X(LOAD, "load")           \
     X(DISTURBED, "disturbed") \
+    X(REPEATS, "repeats")     \
     X(SHARED_DEVICE, "shared-device")
 
 enum finding_kind {
@@ -62,5 +64,8 @@ must_check int findings_of_phase(const struct series_kept *series, struct findin
 /* What the host did meanwhile; NULL-safe for a phase without host samples. */
 must_check int findings_of_host(const struct phase_total *phase, const struct host_sample *samples,
                                 size_t n, struct findings *findings, struct problem *why);
+/* What the runs of each point came to, a finding for each phase; nothing for fewer than two runs. */
+must_check int findings_of_runs(const struct run_rates *runs, size_t n, struct findings *findings,
+                                struct problem *why);
 /* The state directory and the target share a device. */
 must_check int findings_of_shared_device(struct findings *findings, struct problem *why);

@@ -44,6 +44,14 @@ struct disturbed_data {
     uint64_t batches, of;
     double from, to, lost_seconds;
 };
+struct point_data {
+    char *params; /* JSON text, owned */
+    uint64_t runs;
+    double median, low, high, spread; /* operations per second; a share */
+};
+struct repeats_data {
+    struct array points; /* struct point_data */
+};
 
 extern const char *const knee_shapes[];
 extern const struct field growth_fields[];

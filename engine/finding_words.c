@@ -2,6 +2,7 @@
 
 #include "engine/analysis/growth.h"
 #include "engine/analysis/knee.h"
+#include "engine/base/field_json.h"
 #include "engine/finding_data.h"
 #include "engine/words.h"
 
@@ -222,4 +223,54 @@ void say_shared_device(struct finding *finding)
     say(finding,
         "The state directory is on the device that was measured: the journal and the database "
         "wrote to it meanwhile.");
+}
+
+/* The figures of a point: "10,300 files/s with threads 4". */
+static void say_point(struct finding *finding, const struct point_data *point, const char *unit)
+{
+    char rate[WORDS], words[100];
+    matrix_point_words(point->params, words, sizeof words);
+    say(finding, "%s %s/s%s%s", words_digits(point->median, rate), unit, *words ? " with " : "",
+        words);
+}
+
+static void say_repeats_of_one(struct finding *finding, const struct point_data *point,
+                               const char *unit)
+{
+    char low[WORDS], high[WORDS], share[WORDS];
+    say_point(finding, point, unit);
+    if (point->runs < 2)
+        say(finding, ", of one run: how much runs differ is not known.");
+    else
+        say(finding, ", the median of %llu runs, which lie between %s and %s: %s apart.",
+            (unsigned long long)point->runs, words_digits(point->low, low),
+            words_digits(point->high, high), words_percent(point->spread, share));
+}
+
+void say_repeats(struct finding *finding, const char *unit)
+{
+    const struct repeats_data *data = finding->data.object;
+    const struct point_data *points = data->points.at, *slowest = points, *fastest = points;
+    struct phase_total phase = { 0 };
+    char text[WORDS], share[WORDS];
+    double widest = NAN;
+    memcpy(phase.name, finding->phase, sizeof phase.name);
+    say(finding, "%s ran at ", opening(&phase, text));
+    for (size_t i = 0; i < data->points.n; i++) {
+        slowest = points[i].median < slowest->median ? &points[i] : slowest;
+        fastest = points[i].median > fastest->median ? &points[i] : fastest;
+        widest = fmax(widest, points[i].spread);
+    }
+    if (data->points.n == 1) {
+        say_repeats_of_one(finding, points, unit);
+        return;
+    }
+    say_point(finding, slowest, unit);
+    say(finding, " and at ");
+    say_point(finding, fastest, unit);
+    say(finding, ", the slowest and the fastest of %zu points", data->points.n);
+    if (isfinite(widest))
+        say(finding, "; runs of one point lie up to %s apart.", words_percent(widest, share));
+    else
+        say(finding, " of one run each: how much runs differ is not known.");
 }

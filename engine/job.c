@@ -4,6 +4,7 @@
 
 #define X(code, name) name,
 const char *const job_states[] = { JOB_STATES(X) NULL };
+const char *const run_states[] = { RUN_STATES(X) NULL };
 const char *const cleanup_states[] = { CLEANUP_STATES(X) NULL };
 const char *const limit_reasons[] = { LIMIT_REASONS(X) NULL };
 #undef X

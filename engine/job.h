@@ -9,7 +9,7 @@
 
 typedef int64_t job_id;
 
-/* In JSON, SQL and the journal by these names. */
+/* In JSON, SQL and the journal by these names. Skipped: the job ended before the run's turn came. */
 #define JOB_STATES(X)           \
     X(QUEUED, "queued")         \
     X(RUNNING, "running")       \
@@ -18,6 +18,13 @@ typedef int64_t job_id;
     X(SUCCEEDED, "succeeded")   \
     X(FAILED, "failed")         \
     X(CANCELLED, "cancelled")
+#define RUN_STATES(X)         \
+    X(QUEUED, "queued")       \
+    X(RUNNING, "running")     \
+    X(SUCCEEDED, "succeeded") \
+    X(FAILED, "failed")       \
+    X(CANCELLED, "cancelled") \
+    X(SKIPPED, "skipped")
 #define CLEANUP_STATES(X) \
     X(NONE, "none")       \
     X(PENDING, "pending") \
@@ -41,6 +48,11 @@ enum job_state {
     JOB_STATES(X)
 #undef X
 };
+enum run_state {
+#define X(code, name) RUN_##code,
+    RUN_STATES(X)
+#undef X
+};
 enum cleanup_state {
 #define X(code, name) CLEANUP_##code,
     CLEANUP_STATES(X)
@@ -53,7 +65,7 @@ enum limit_reason {
 };
 
 /* NULL-terminated, in the order of the enums, for FT_CHOICE. */
-extern const char *const job_states[], *const cleanup_states[], *const limit_reasons[];
+extern const char *const job_states[], *const run_states[], *const cleanup_states[], *const limit_reasons[];
 int name_index(const char *const *names, const char *name); /* -1: none */
 bool job_state_final(enum job_state state);
 

@@ -19,6 +19,7 @@ enum { JOURNAL_FORMAT = 1, FOREIGN_MOST = 100 };
     X(LIMIT, "limit")         \
     X(PHASE_END, "phase_end") \
     X(REBOOT, "reboot")       \
+    X(RUN_END, "run_end")     \
     X(END, "end")             \
     X(CLEANUP, "cleanup")     \
     X(UNKNOWN, "")
@@ -37,9 +38,9 @@ struct journal_record {
     unsigned run, leg;
 
     /* begin: {"format","engine","job","workload","target","run","leg","at","boot_id","pid",
-     * "pid_start","workspace","place","params","environment"} */
+     * "pid_start","workspace","place","params","runs","used","environment"} */
     job_id job;
-    nsec wall;    /* at, of begin, end and cleanup */
+    nsec wall;    /* at, of begin, run_end, end and cleanup */
     json_t *json; /* the whole record, borrowed until the next one is read; NULL for samples */
     pid_t pid;
     uint64_t pid_start; /* field 22 of /proc/PID/stat: pid and this name one process of one boot */
@@ -73,7 +74,8 @@ must_check int journal_reopen(int folder, const char *name, struct journal **ret
                               struct problem *why);
 struct journal *journal_close(struct journal *journal);
 
-/* What a leg starts with. The JSON is borrowed and may be NULL: an empty object. */
+/* What a leg starts with. The JSON is borrowed; params NULL is an empty object, environment NULL that of the
+ * begin before. */
 struct journal_begin {
     job_id job;
     unsigned run, leg;
@@ -81,6 +83,8 @@ struct journal_begin {
     const char *workspace;         /* the name of the run directory; "" without one */
     const char *place;             /* which folder that stands in; "" without one */
     const json_t *params, *environment;
+    unsigned runs;                    /* that the job has; 0: not told */
+    uint64_t used_bytes, used_inodes; /* of the target's filesystem; 0: not known */
 };
 must_check int journal_begin(struct journal *journal, const struct journal_begin *begin,
                              struct problem *why);
@@ -96,7 +100,10 @@ must_check int journal_limit(struct journal *journal, const struct phase_total *
 /* The totals, and the histogram they were told from. */
 must_check int journal_phase_end(struct journal *journal, const struct phase_total *phase,
                                  const struct histogram *histogram, struct problem *why);
-/* `problem` is told when its code is set. `foreign` names entries that the run found and did not
+/* A run is over, and another one follows. Its outcome is that it succeeded: any other ends the job. */
+must_check int journal_run_end(struct journal *journal, unsigned run, unsigned leg,
+                               const char *const *foreign, size_t foreign_n, struct problem *why);
+/* The job is over, and the run, which was its last. `problem` is told when its code is set. `foreign` names entries that the run found and did not
  * make, so that a later clean-up leaves them too. */
 must_check int journal_end(struct journal *journal, unsigned run, unsigned leg,
                            enum job_state outcome, const struct problem *problem,

@@ -327,6 +327,7 @@ static const struct record_kind {
     [RECORD_LIMIT] = { "limit", read_limit },
     [RECORD_PHASE_END] = { "phase_end", read_phase_end },
     [RECORD_REBOOT] = { "reboot", NULL },
+    [RECORD_RUN_END] = { "run_end", NULL },
     [RECORD_END] = { "end", read_end },
     [RECORD_CLEANUP] = { "cleanup", read_cleanup },
 };

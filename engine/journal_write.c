@@ -252,6 +252,11 @@ static void set_count(json_t *record, const char *name, uint64_t value)
     json_object_set_new(record, name, json_integer((json_int_t)value));
 }
 
+static json_t *known_count(uint64_t value)
+{
+    return value && value <= INT64_MAX ? json_integer((json_int_t)value) : json_null();
+}
+
 static void set_names(json_t *record, const char *const *names, size_t n)
 {
     json_t *list = json_array();
@@ -272,8 +277,13 @@ int journal_begin(struct journal *journal, const struct journal_begin *begin, st
     json_object_set_new(record, "place", json_string(begin->place ? begin->place : ""));
     json_object_set_new(record, "params",
                         begin->params ? json_deep_copy(begin->params) : json_object());
-    json_object_set_new(record, "environment",
-                        begin->environment ? json_deep_copy(begin->environment) : json_object());
+    if (begin->runs)
+        set_count(record, "runs", begin->runs);
+    json_object_set_new(record, "used",
+                        json_pack("{s:o, s:o}", "bytes", known_count(begin->used_bytes), "inodes",
+                                  known_count(begin->used_inodes)));
+    if (begin->environment)
+        json_object_set_new(record, "environment", json_deep_copy(begin->environment));
     return journal_append(journal, record, why);
 }
 
@@ -359,6 +369,16 @@ int journal_phase_end(struct journal *journal, const struct phase_total *phase,
     json_object_set_new(record, "flush_ns", json_integer(phase->flush));
     set_count(record, "dirty_before", phase->dirty_before);
     json_object_set_new(record, "latency", latency_json(&phase->latency, histogram));
+    return journal_append(journal, record, why);
+}
+
+int journal_run_end(struct journal *journal, unsigned run, unsigned leg, const char *const *foreign,
+                    size_t foreign_n, struct problem *why)
+{
+    json_t *record = record_new("run_end", run, leg);
+    set_now(record);
+    if (foreign_n)
+        set_names(record, foreign, foreign_n);
     return journal_append(journal, record, why);
 }
 

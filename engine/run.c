@@ -86,22 +86,33 @@ bool run_is_cancelled(struct run *run)
 
 /* --- the whole --- */
 
+/* Returns the outcome, or that it could not be told. */
+static enum job_state tell_end(struct run *run, enum job_state outcome, struct problem *why)
+{
+    const struct run_options *with = &run->with;
+    const char *const *foreign = (const char *const *)run->foreign.at;
+    struct problem unsaid = { 0 };
+    if (why->code && with->called && *with->called)
+        problem_during(why, "%s: ", with->called);
+    bool over = outcome != JOB_SUCCEEDED || !with->more;
+    int told = over ? journal_end(with->journal, with->run, with->leg, outcome, why, foreign,
+                                  run->foreign.n, &unsaid)
+                    : journal_run_end(with->journal, with->run, with->leg, foreign, run->foreign.n,
+                                      &unsaid);
+    if (told == 0 && journal_sync(with->journal, &unsaid) == 0)
+        return outcome;
+    if (!why->code)
+        *why = unsaid;
+    return JOB_FAILED;
+}
+
 enum job_state run_execute(struct run *run, const struct workload *workload, const void *params,
                            struct problem *why)
 {
     enum job_state outcome = JOB_SUCCEEDED;
     if (workload->run(run, params, why))
         outcome = why->code == PROBLEM_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
-    const struct run_options *with = &run->with;
-    struct problem unsaid = { 0 };
-    if (journal_end(with->journal, with->run, with->leg, outcome, why,
-                    (const char *const *)run->foreign.at, run->foreign.n, &unsaid) ||
-        journal_sync(with->journal, &unsaid)) {
-        if (!why->code)
-            *why = unsaid;
-        return JOB_FAILED;
-    }
-    return outcome;
+    return tell_end(run, outcome, why);
 }
 
 /* --- clean-up --- */
@@ -170,10 +181,25 @@ static int tell_cleanup(struct run *run, enum cleanup_state state, struct proble
                            (const char *const *)run->foreign.at, run->foreign.n, why);
 }
 
+/* Told to stop between two runs. Returns the outcome, or that it could not be told. */
+static enum job_state end_between(struct run *run, struct problem *why)
+{
+    problem_set(why, PROBLEM_CANCELLED, "stopped on request after its end");
+    return tell_end(run, JOB_CANCELLED, why);
+}
+
 int run_removed(struct run *run, uint64_t n, struct problem *why)
 {
     nsec now = clock_monotonic();
     run->removed += n;
+    if (run->between && run_is_cancelled(run)) {
+        struct problem stopped = { 0 };
+        run->between = false;
+        if (end_between(run, &stopped) != JOB_CANCELLED) {
+            *why = stopped;
+            return -1;
+        }
+    }
     if (run->with.second_signal_stops_cleaning && run_take_signals(run))
         return problem_set(why, PROBLEM_CANCELLED, "clean-up was stopped on request");
     if (now < run->next_clean)
@@ -203,4 +229,23 @@ int run_clean(struct run *run, const struct workload *workload, const void *para
     if (result == 0)
         *ret = state;
     return result;
+}
+
+enum job_state run_clean_between(struct run *run, const struct workload *workload,
+                                 const void *params, enum cleanup_state *ret, struct problem *why)
+{
+    run->between = true;
+    int result = run_clean(run, workload, params, ret, why);
+    bool ended = !run->between;
+    run->between = false;
+    if (!ended && result) {
+        problem_during(why, "it could not be cleaned up: ");
+        return tell_end(run, JOB_FAILED, why);
+    }
+    if (!ended && run_is_cancelled(run))
+        return end_between(run, why);
+    if (!run->cancelled)
+        return JOB_SUCCEEDED;
+    problem_set(why, PROBLEM_CANCELLED, "stopped on request after its end");
+    return JOB_CANCELLED;
 }

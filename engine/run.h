@@ -75,6 +75,8 @@ struct run_options {
     const char *name;            /* borrowed */
     bool null;                   /* operations return at once */
     unsigned run, leg;
+    bool more;          /* runs follow: its success does not end the job */
+    const char *called; /* borrowed; what problems say of it, "run 3 (threads 4)"; "": nothing */
     double reserve;
     int signals; /* a signalfd: anything on it cancels; -1: none */
     bool second_signal_stops_cleaning;
@@ -86,14 +88,18 @@ struct run_options {
 must_check int run_new(const struct run_options *options, struct run **ret, struct problem *why);
 struct run *run_free(struct run *run);
 
-/* Runs the workload's phases, then writes `end`. What came of it: succeeded, failed or cancelled, with
- * the problem in *why for the latter two. */
+/* Runs the workload's phases, then writes `end`; or `run_end` when it succeeded and more runs follow. What
+ * came of it: succeeded, failed or cancelled, with the problem in *why for the latter two. */
 enum job_state run_execute(struct run *run, const struct workload *workload, const void *params,
                            struct problem *why);
 /* Removes what the run made, with `cleanup` records; done or blocked. -1: it could not go on, and what
  * is left is listed as far as it is known. */
 must_check int run_clean(struct run *run, const struct workload *workload, const void *params,
                          enum cleanup_state *ret, struct problem *why);
+/* The same when more runs follow. A request to stop ends the job at once, while cleaning goes on; that it
+ * could not be cleaned ends it too, with `end` in both cases. Succeeded: the next run may begin. */
+enum job_state run_clean_between(struct run *run, const struct workload *workload,
+                                 const void *params, enum cleanup_state *ret, struct problem *why);
 /* Phases so far, in order; valid until the next phase. */
 const struct phase_total *run_phases(const struct run *run, size_t *ret_n);
 uint64_t run_removed_count(const struct run *run);

@@ -25,6 +25,7 @@ struct run {
     struct names spared;  /* to be left by clean-up, wherever they are found */
     uint64_t removed;
     nsec next_clean;
+    bool between; /* cleaning, and another run is to follow: a signal ends the job */
 };
 
 /* Takes what signals there are; whether there was one. */

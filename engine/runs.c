@@ -142,10 +142,10 @@ static int count(struct runs *runs, const struct sweep_asked *asked, struct prob
     if (asked->repeat < 1 || asked->repeat > REPEAT_MOST)
         return problem_field(why, "/repeat", "repeat must be a whole number from 1 to %d",
                              REPEAT_MOST);
-    if (runs->points > RUNS_MOST || runs->points * asked->repeat > RUNS_MOST)
-        return problem_field(why, runs->points > RUNS_MOST ? "/matrix" : "/repeat",
+    if (runs->points > JOB_RUNS_MOST || runs->points * asked->repeat > JOB_RUNS_MOST)
+        return problem_field(why, runs->points > JOB_RUNS_MOST ? "/matrix" : "/repeat",
                              "a job can have at most %d runs; these are %llu points, %llu times",
-                             RUNS_MOST, (unsigned long long)runs->points,
+                             JOB_RUNS_MOST, (unsigned long long)runs->points,
                              (unsigned long long)asked->repeat);
     return 0;
 }

@@ -5,7 +5,8 @@
 #include "engine/base/matrix.h"
 #include "engine/workload/workload.h"
 
-enum { REPEAT_MOST = 100, RUNS_MOST = 1000 };
+enum { REPEAT_MOST = 100, JOB_RUNS_MOST = 1000 };
+#define SEED_MOST 4294967295.0 /* easily typed, and exact in any JSON reader */
 
 /* What is asked for; all borrowed. */
 struct sweep_asked {

@@ -2,7 +2,7 @@
 
 #include "engine/base/field_json.h"
 #include "engine/base/text.h"
-#include "engine/workload/workload.h"
+#include "engine/runs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,11 @@ const struct field spec_fields[] = {
                .max = 64),
     FIELD_TEXT(struct spec, target, "The target's name.", .required = true, .min = 1, .max = 64),
     FIELD_VARIANT(struct spec, params, "The workload's parameters.", .variant = &workload_params),
+    FIELD_MATRIX(struct spec, matrix, "Values of those that the runs vary.",
+                 .variant = &workload_params),
+    FIELD_COUNT(struct spec, repeat, "How often each point of the matrix is measured.", .min = 1,
+                .max = REPEAT_MOST, .preset = 1),
+    FIELD_COUNT(struct spec, seed, "What fixes the order of the runs.", .max = SEED_MOST),
     FIELD_END,
 };
 
@@ -52,17 +57,19 @@ static int bind(const json_t *json, struct spec *ret, struct problem *why)
     return 0;
 }
 
-int spec_of_job(job_id job, const char *nonce, const char *workload, const char *target,
-                const char *params, struct spec *ret, struct problem *why)
+int spec_of_job(const struct spec_held *held, struct spec *ret, struct problem *why)
 {
     json_error_t error;
-    scoped_json json_t *bound = json_loads(params, JSON_REJECT_DUPLICATES, &error);
-    if (!bound)
-        return problem_set(why, PROBLEM_BAD_SYNTAX, "the parameters of job %lld: %s",
-                           (long long)job, error.text);
-    scoped_json json_t *json =
-        json_pack("{s:I, s:s, s:s, s:s, s:O}", "job", (json_int_t)job, "nonce", nonce, "workload",
-                  workload, "target", target, "params", bound);
+    scoped_json json_t *params = json_loads(held->params, JSON_REJECT_DUPLICATES, &error);
+    scoped_json json_t *matrix =
+        params ? json_loads(held->matrix, JSON_REJECT_DUPLICATES, &error) : NULL;
+    if (!params || !matrix)
+        return problem_set(why, PROBLEM_BAD_SYNTAX, "the %s of job %lld: %s",
+                           params ? "matrix" : "parameters", (long long)held->job, error.text);
+    scoped_json json_t *json = json_pack(
+        "{s:I, s:s, s:s, s:s, s:O, s:O, s:I, s:I}", "job", (json_int_t)held->job, "nonce",
+        held->nonce, "workload", held->workload, "target", held->target, "params", params, "matrix",
+        matrix, "repeat", (json_int_t)held->repeat, "seed", (json_int_t)held->seed);
     if (!json)
         return problem_memory(why);
     return bind(json, ret, why);

@@ -12,13 +12,19 @@ struct spec {
     char *workload;
     char *target;
     struct bound params;
+    struct matrix matrix;
+    uint64_t repeat, seed;
 };
 
 extern const struct field spec_fields[];
 
-/* From what the database holds; `params` is the text of a JSON object. */
-must_check int spec_of_job(job_id job, const char *nonce, const char *workload, const char *target,
-                           const char *params, struct spec *ret, struct problem *why);
+/* What the database holds; params and matrix are texts of JSON objects. */
+struct spec_held {
+    job_id job;
+    const char *nonce, *workload, *target, *params, *matrix;
+    uint64_t repeat, seed;
+};
+must_check int spec_of_job(const struct spec_held *held, struct spec *ret, struct problem *why);
 must_check int spec_read(const char *path, struct spec *ret, struct problem *why);
 /* From an open file; `path` names it in problems. */
 must_check int spec_read_open(int fd, const char *path, struct spec *ret, struct problem *why);

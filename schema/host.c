@@ -1,14 +1,16 @@
 /* What the host did during a job. */
 #include "schema/database.h"
 
-int store_host(struct store *store, job_id job, uint64_t points, struct host_sample **ret,
+int store_host(struct store *store, const struct host_query *query, struct host_sample **ret,
                size_t *ret_n, struct problem *why)
 {
     scoped_connection struct connection *connection = NULL;
     scoped_result PGresult *result = NULL;
     struct params params = { 0 };
-    param_int(&params, job);
-    param_count(&params, points ? points : 1);
+    param_int(&params, query->job);
+    param_count(&params, query->points ? query->points : 1);
+    param_int(&params, query->run);
+    param_int(&params, query->leg);
     if (store_borrow(store, &connection, why) < 0 ||
         query_run(connection, QUERY_HOST_SERIES, &params, &result, why) < 0)
         return -1;

@@ -79,7 +79,7 @@ int store_import(struct store *store, const struct import_new *new, const struct
     }
     if (insert(connection, new, &job, why) < 0 ||
         read_journal(connection, job.id, journal, stop, why) < 0 ||
-        jobs_phases(connection, &job, 1, why) < 0 || render(arg, &job, &answer, why) < 0 ||
+        jobs_parts(connection, &job, 1, why) < 0 || render(arg, &job, &answer, why) < 0 ||
         (keyed && key_keep(connection, key, job.id, answer, why) < 0) ||
         place(arg, job.id, why) < 0 || transaction_commit(connection, why) < 0)
         return -1;

@@ -100,7 +100,6 @@ int ingest_open(struct store *store, job_id job, struct ingest **ret, off_t *ret
         return problem_set(why, PROBLEM_NOT_FOUND, "there is no job %lld", (long long)job);
     ingest->seq_stored = ingest->seq = (uint64_t)cell_int(result, 0, 0);
     ingest->offset = cell_int(result, 0, 1);
-    ingest->made = cell_bool(result, 0, 2);
     if (phases_load(ingest, connection, why) < 0 || small_load(ingest, connection, why) < 0 ||
         transaction_commit(connection, why) < 0)
         return -1;
@@ -185,14 +184,36 @@ static int leg_write(struct ingest *ingest, const struct journal_record *record,
     return query_do(ingest->connection, QUERY_INGEST_LEG, &leg, NULL, why);
 }
 
+/* A figure of how full the target was; null is not known. */
+static void param_used(struct params *params, const json_t *begin, const char *name)
+{
+    const json_t *used = json_object_get(json_object_get(begin, "used"), name);
+    if (json_is_integer(used) && json_integer_value(used) >= 0)
+        param_int(params, json_integer_value(used));
+    else
+        param_null(params);
+}
+
+static int run_begin(struct ingest *ingest, const struct journal_record *record,
+                     struct problem *why)
+{
+    const char *workspace = json_string_value(json_object_get(record->json, "workspace"));
+    struct params run = { 0 };
+    param_int(&run, ingest->job);
+    param_int(&run, record->run);
+    param_time(&run, record->wall);
+    param_used(&run, record->json, "bytes");
+    param_used(&run, record->json, "inodes");
+    param_bool(&run, workspace && *workspace);
+    return query_do(ingest->connection, QUERY_INGEST_BEGIN_RUN, &run, NULL, why);
+}
+
 static int take_begin(struct ingest *ingest, const struct journal_record *record,
                       struct problem *why)
 {
     if (record->job != 0 && record->job != ingest->job)
         return problem_set(why, PROBLEM_BAD_FIELD, "the journal belongs to job %lld, not to %lld",
                            (long long)record->job, (long long)ingest->job);
-    const char *workspace = json_string_value(json_object_get(record->json, "workspace"));
-    ingest->made = workspace && *workspace;
     scoped_free char *environment = json_text(json_object_get(record->json, "environment"), "{}");
     if (!environment)
         return problem_memory(why);
@@ -206,7 +227,9 @@ static int take_begin(struct ingest *ingest, const struct journal_record *record
     if (ingest_transaction(ingest, why) < 0 ||
         query_do(ingest->connection, QUERY_INGEST_BEGIN, &begin, NULL, why) < 0)
         return -1;
-    return leg_write(ingest, record, record->boot_id, why);
+    return leg_write(ingest, record, record->boot_id, why) < 0 || run_begin(ingest, record, why) < 0
+               ? -1
+               : 0;
 }
 
 /* The phase that a record speaks of; one that was never announced is known from now on. */
@@ -341,6 +364,18 @@ static int take_reboot(struct ingest *ingest, struct problem *why)
     return query_do(ingest->connection, QUERY_INGEST_REBOOT, &params, NULL, why);
 }
 
+static int take_run_end(struct ingest *ingest, const struct journal_record *record,
+                        struct problem *why)
+{
+    struct params params = { 0 };
+    param_int(&params, ingest->job);
+    param_int(&params, record->run);
+    param_time(&params, record->wall ? record->wall : clock_wall());
+    if (gather_seal_all(ingest, why) < 0 || ingest_transaction(ingest, why) < 0)
+        return -1;
+    return query_do(ingest->connection, QUERY_INGEST_RUN_END, &params, NULL, why);
+}
+
 static int take_end(struct ingest *ingest, const struct journal_record *record, struct problem *why)
 {
     struct problem scrubbed;
@@ -348,7 +383,6 @@ static int take_end(struct ingest *ingest, const struct journal_record *record, 
     param_int(&params, ingest->job);
     param_text(&params, job_states[record->outcome]);
     param_time(&params, record->wall ? record->wall : clock_wall());
-    param_bool(&params, ingest->made);
     param_problem(&params, &record->problem, &scrubbed);
     if (gather_seal_all(ingest, why) < 0 || ingest_transaction(ingest, why) < 0)
         return -1;
@@ -361,15 +395,19 @@ static int take_cleanup(struct ingest *ingest, const struct journal_record *reco
     scoped_free char *names = json_text(json_object_get(record->json, "foreign"), "[]");
     if (!names)
         return problem_memory(why);
-    struct params params = { 0 };
-    param_int(&params, ingest->job);
-    param_text(&params, cleanup_states[record->cleanup]);
-    param_count(&params, record->removed);
-    param_text(&params, names);
-    /* Its runner is gone or has ended: nothing more will be measured. */
-    if (gather_seal_all(ingest, why) < 0 || ingest_transaction(ingest, why) < 0)
+    struct params run = { 0 }, job = { 0 };
+    param_int(&run, ingest->job);
+    param_int(&run, record->run);
+    param_text(&run, cleanup_states[record->cleanup]);
+    param_count(&run, record->removed);
+    param_text(&run, names);
+    param_int(&job, ingest->job);
+    param_text(&job, cleanup_states[record->cleanup]);
+    /* Its runner is gone or the run has ended: no more will be measured of it. */
+    if (gather_seal_all(ingest, why) < 0 || ingest_transaction(ingest, why) < 0 ||
+        query_do(ingest->connection, QUERY_INGEST_CLEANUP_RUN, &run, NULL, why) < 0)
         return -1;
-    return query_do(ingest->connection, QUERY_INGEST_CLEANUP, &params, NULL, why);
+    return query_do(ingest->connection, QUERY_INGEST_CLEANUP, &job, NULL, why);
 }
 
 static int take(struct ingest *ingest, const struct journal_record *record, struct problem *why)
@@ -389,6 +427,8 @@ static int take(struct ingest *ingest, const struct journal_record *record, stru
         return take_phase_end(ingest, record, why);
     case RECORD_REBOOT:
         return take_reboot(ingest, why);
+    case RECORD_RUN_END:
+        return take_run_end(ingest, record, why);
     case RECORD_END:
         return take_end(ingest, record, why);
     case RECORD_CLEANUP:
@@ -399,12 +439,30 @@ static int take(struct ingest *ingest, const struct journal_record *record, stru
     return 0;
 }
 
+/* Runs of the same parameters are runs of one point. */
+static int run_import(struct ingest *ingest, const struct journal_record *record,
+                      struct problem *why)
+{
+    scoped_free char *text = json_text(json_object_get(record->json, "params"), "{}");
+    if (!text)
+        return problem_memory(why);
+    struct params params = { 0 };
+    param_int(&params, ingest->job);
+    param_int(&params, record->run);
+    param_text(&params, text);
+    param_time(&params, record->wall);
+    param_used(&params, record->json, "bytes");
+    param_used(&params, record->json, "inodes");
+    return query_do(ingest->connection, QUERY_IMPORT_RUN, &params, NULL, why);
+}
+
 /* The journal of a job that ended elsewhere: of its begin, end and clean-up only the times count here. */
 int ingest_imported(struct ingest *ingest, const struct journal_record *record, struct problem *why)
 {
     switch (record->kind) {
     case RECORD_BEGIN:
-        return leg_write(ingest, record, NULL, why);
+        return leg_write(ingest, record, NULL, why) < 0 || run_import(ingest, record, why) < 0 ? -1
+                                                                                               : 0;
     case RECORD_REBOOT:
     case RECORD_END:
     case RECORD_CLEANUP:
@@ -421,7 +479,9 @@ int ingest_rest(struct ingest *ingest, struct problem *why)
     for (size_t i = 0; i < ingest->phases_n; i++)
         if (gather_store(ingest, &ingest->phases[i], why) < 0)
             return -1;
-    return 0;
+    struct params params = { 0 };
+    param_int(&params, ingest->job);
+    return query_do(ingest->connection, QUERY_IMPORT_RUNS, &params, NULL, why);
 }
 
 static int give_up(struct ingest *ingest, struct problem *why)

@@ -30,7 +30,6 @@ struct ingest {
     bool failed;                   /* what is in memory went further than the database */
     uint64_t seq_stored, seq;      /* last record: in the database, taken in */
     off_t offset;
-    bool made; /* a run began, so there is something to clean up */
     size_t phases_n;
     struct gather *phases;
     size_t host_n;

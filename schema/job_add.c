@@ -17,9 +17,23 @@ static int insert(struct connection *connection, const struct job_new *new, stru
     param_text(&params, new->external_ref ? new->external_ref : "");
     param_text(&params, new->created_by ? new->created_by : "");
     param_int(&params, new->priority);
+    param_text(&params, new->matrix ? new->matrix : "{}");
+    param_count(&params, new->repeat ? new->repeat : 1);
+    param_count(&params, new->seed);
     if (query_run(connection, QUERY_JOB_ADD, &params, &result, why) < 0)
         return -1;
-    return job_read(result, 0, ret, why);
+    scoped_job job = { 0 };
+    struct params runs = { 0 };
+    if (job_read(result, 0, &job, why) < 0)
+        return -1;
+    param_int(&runs, job.id);
+    param_text(&runs, new->runs ? new->runs : "[{\"point\":0,\"params\":{}}]");
+    if (query_do(connection, QUERY_RUN_ADD, &runs, NULL, why) < 0 ||
+        jobs_runs(connection, &job, 1, why) < 0)
+        return -1;
+    *ret = job;
+    job = (struct job){ 0 };
+    return 0;
 }
 
 static void key_params(struct params *params, const struct idempotency *key)

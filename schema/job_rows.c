@@ -3,6 +3,8 @@
 
 #include "engine/base/text.h"
 
+#include <math.h>
+
 /* The columns of every query that returns jobs, in their order. */
 enum column {
     ID,
@@ -38,6 +40,9 @@ enum column {
     ANALYSIS,
     IMPORTED,
     NAME,
+    MATRIX,
+    REPEAT,
+    SEED,
 };
 
 void job_done(struct job *job)
@@ -46,11 +51,29 @@ void job_done(struct job *job)
                              &job->nonce,       &job->params,     &job->labels,
                              &job->note,        &job->created_by, &job->external_ref,
                              &job->environment, &job->boot_id,    &job->foreign_entries,
-                             &job->findings,    &job->name };
+                             &job->findings,    &job->name,       &job->matrix };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(*texts[i]);
+    for (size_t i = 0; i < job->runs_n; i++)
+        free(job->runs[i].params);
+    free(job->runs);
     free(job->phases);
     *job = (struct job){ 0 };
+}
+
+struct run_rates job_run_rates(const struct job *job, const struct job_run *run)
+{
+    size_t first = 0, n = 0;
+    while (first < job->phases_n && job->phases[first].run != run->run)
+        first++;
+    while (first + n < job->phases_n && job->phases[first + n].run == run->run)
+        n++;
+    return (struct run_rates){
+        .point = run->point,
+        .params = run->params,
+        .phases_n = n,
+        .phases = job->phases ? job->phases + first : NULL,
+    };
 }
 
 static int texts_read(const PGresult *result, int row, struct job *job, struct problem *why)
@@ -73,6 +96,7 @@ static int texts_read(const PGresult *result, int row, struct job *job, struct p
         { FOREIGN_ENTRIES, &job->foreign_entries },
         { FINDINGS, &job->findings },
         { NAME, &job->name },
+        { MATRIX, &job->matrix },
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (cell_copy(result, row, (int)texts[i].column, texts[i].ret, why) < 0)
@@ -99,6 +123,8 @@ int job_read(const PGresult *result, int row, struct job *ret, struct problem *w
         .pinned = cell_bool(result, row, PINNED),
         .analysis = (int)cell_int(result, row, ANALYSIS),
         .imported = cell_bool(result, row, IMPORTED),
+        .repeat = (uint64_t)cell_int(result, row, REPEAT),
+        .seed = (uint64_t)cell_int(result, row, SEED),
     };
     if (!cell_null(result, row, PROBLEM_CODE)) {
         /* A code of a newer version is still a problem. */
@@ -151,7 +177,13 @@ void phase_read(const PGresult *result, int row, struct phase_total *ret)
     snprintf(ret->limit.detail, sizeof ret->limit.detail, "%s", cell_text(result, row, column++));
 }
 
-int jobs_phases(struct connection *connection, struct job *jobs, size_t n, struct problem *why)
+/* Runs a query of parts of these jobs, whose rows begin with the job and are in its order, and gives each
+ * job its own. */
+typedef int part_fn(struct job *job, const PGresult *result, int first, size_t n,
+                    struct problem *why);
+
+static int each_part(struct connection *connection, enum query query, struct job *jobs, size_t n,
+                     part_fn *each, struct problem *why)
 {
     scoped(text_done) struct text ids = { 0 };
     for (size_t i = 0; i < n; i++)
@@ -162,7 +194,7 @@ int jobs_phases(struct connection *connection, struct job *jobs, size_t n, struc
     struct params params = { 0 };
     param_text(&params, ids.at);
     scoped_result PGresult *result = NULL;
-    if (query_run(connection, QUERY_JOB_PHASES, &params, &result, why) < 0)
+    if (query_run(connection, query, &params, &result, why) < 0)
         return -1;
     int rows = PQntuples(result);
     for (int first = 0, next; first < rows; first = next) {
@@ -172,17 +204,61 @@ int jobs_phases(struct connection *connection, struct job *jobs, size_t n, struc
         struct job *job = jobs;
         while (job < jobs + n && job->id != id)
             job++;
-        if (job == jobs + n)
-            continue;
-        size_t count = (size_t)(next - first);
-        job->phases = calloc(count, sizeof *job->phases);
-        if (!job->phases)
-            return problem_memory(why);
-        job->phases_n = count;
-        for (size_t i = 0; i < count; i++)
-            phase_read(result, first + (int)i, &job->phases[i]);
+        if (job < jobs + n && each(job, result, first, (size_t)(next - first), why) < 0)
+            return -1;
     }
     return 0;
+}
+
+static int phases_read(struct job *job, const PGresult *result, int first, size_t n,
+                       struct problem *why)
+{
+    job->phases = calloc(n, sizeof *job->phases);
+    if (!job->phases)
+        return problem_memory(why);
+    for (; job->phases_n < n; job->phases_n++)
+        phase_read(result, first + (int)job->phases_n, &job->phases[job->phases_n]);
+    return 0;
+}
+
+/* In the order of queries/job_runs.sql. */
+static int run_read(const PGresult *result, int row, struct job_run *run, struct problem *why)
+{
+    run->run = (unsigned)cell_int(result, row, 1);
+    run->point = (uint64_t)cell_int(result, row, 2);
+    run->state = name_index(run_states, cell_text(result, row, 4));
+    run->started_at = cell_time(result, row, 5);
+    run->finished_at = cell_time(result, row, 6);
+    run->used_bytes = cell_null(result, row, 7) ? NAN : (double)cell_int(result, row, 7);
+    run->used_inodes = cell_null(result, row, 8) ? NAN : (double)cell_int(result, row, 8);
+    run->cleanup = name_index(cleanup_states, cell_text(result, row, 9));
+    return cell_copy(result, row, 3, &run->params, why);
+}
+
+static int runs_read(struct job *job, const PGresult *result, int first, size_t n,
+                     struct problem *why)
+{
+    job->runs = calloc(n, sizeof *job->runs);
+    if (!job->runs)
+        return problem_memory(why);
+    while (job->runs_n < n) {
+        struct job_run *run = &job->runs[job->runs_n];
+        if (run_read(result, first + (int)job->runs_n++, run, why) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int jobs_runs(struct connection *connection, struct job *jobs, size_t n, struct problem *why)
+{
+    return each_part(connection, QUERY_JOB_RUNS, jobs, n, runs_read, why);
+}
+
+int jobs_parts(struct connection *connection, struct job *jobs, size_t n, struct problem *why)
+{
+    return jobs_runs(connection, jobs, n, why) < 0
+               ? -1
+               : each_part(connection, QUERY_JOB_PHASES, jobs, n, phases_read, why);
 }
 
 struct jobs {
@@ -214,7 +290,7 @@ int jobs_each(struct store *store, enum query query, const struct params *params
         for (; jobs.n < rows; jobs.n++)
             if (job_read(result, (int)jobs.n, &jobs.at[jobs.n], why) < 0)
                 return -1;
-        if (jobs_phases(connection, jobs.at, jobs.n, why) < 0)
+        if (jobs_parts(connection, jobs.at, jobs.n, why) < 0)
             return -1;
     }
     /* `each` may call the store again: the connection went back before. */

@@ -6,9 +6,12 @@
 
 /* A row of a query that returns jobs; without phases. */
 must_check int job_read(const PGresult *result, int row, struct job *ret, struct problem *why);
-/* Reads the phases of all these jobs. */
-must_check int jobs_phases(struct connection *connection, struct job *jobs, size_t n,
-                           struct problem *why);
+/* Reads the runs of all these jobs. */
+must_check int jobs_runs(struct connection *connection, struct job *jobs, size_t n,
+                         struct problem *why);
+/* Reads the runs and the phases of all these jobs. */
+must_check int jobs_parts(struct connection *connection, struct job *jobs, size_t n,
+                          struct problem *why);
 /* Runs a query that returns jobs and calls `each` with every one, phases included. */
 must_check int jobs_each(struct store *store, enum query query, const struct params *params,
                          job_fn *each, void *arg, struct problem *why);

@@ -21,7 +21,7 @@ int store_job_get(struct store *store, job_id id, struct job *ret, struct proble
     if (PQntuples(result) == 0)
         return not_found(id, why);
     scoped_job job = { 0 };
-    if (job_read(result, 0, &job, why) < 0 || jobs_phases(connection, &job, 1, why) < 0)
+    if (job_read(result, 0, &job, why) < 0 || jobs_parts(connection, &job, 1, why) < 0)
         return -1;
     *ret = job;
     job = (struct job){ 0 };

@@ -4,6 +4,7 @@
 #include "engine/job.h"
 #include "engine/journal.h"
 #include "engine/sample.h"
+#include "engine/spread.h"
 
 struct store; /* a pool of connections; any thread may call, and waits for one with a deadline */
 
@@ -16,6 +17,14 @@ must_check int store_migrate(struct store *store, struct problem *why);
 must_check int store_ping(struct store *store, struct problem *why);
 
 /* ---- jobs ---- */
+struct job_run {
+    unsigned run;
+    uint64_t point;                 /* the same of runs that measure the same */
+    char *params;                   /* JSON text: what that point sets */
+    int state, cleanup;             /* enum run_state, cleanup_state */
+    nsec started_at, finished_at;   /* wall; 0: not yet */
+    double used_bytes, used_inodes; /* of the target's filesystem when it began; NAN: not known */
+};
 struct job {
     job_id id;
     char *workload, *target, *host, *nonce;
@@ -39,15 +48,24 @@ struct job {
     pid_t pid;
     uint64_t pid_start;
     off_t journal_offset;
+    char *matrix; /* JSON text */
+    uint64_t repeat, seed;
+    size_t runs_n;
+    struct job_run *runs; /* in order */
     size_t phases_n;
     struct phase_total *phases; /* in order of run, leg and start */
 };
 void job_done(struct job *job);
+/* The phases of one of its runs, borrowed. */
+struct run_rates job_run_rates(const struct job *job, const struct job_run *run);
 
 struct job_new {
     const char *workload, *target, *host, *nonce, *params, *labels, *note, *external_ref,
         *created_by;
     int64_t priority;
+    const char *matrix; /* NULL: nothing is varied */
+    const char *runs;   /* JSON list of {"point", "params"}, in their order; NULL: one */
+    uint64_t repeat, seed;
 };
 /* key NULL: no idempotency. Key, token, body hash, answer and the new row go in one transaction. */
 struct idempotency {
@@ -188,8 +206,14 @@ must_check int samples_next(struct samples_cursor *cursor, const char **ret_phas
                             unsigned *ret_run, unsigned *ret_leg, const struct sample **ret,
                             size_t *ret_n, struct problem *why);
 struct samples_cursor *samples_close(struct samples_cursor *cursor);
+struct host_query {
+    job_id job;
+    unsigned run,
+        leg; /* 0: all, one after the other; their times count from each leg's beginning */
+    uint64_t points;
+};
 /* At most `points` of them, thinned by means; the caller frees *ret. */
-must_check int store_host(struct store *store, job_id job, uint64_t points,
+must_check int store_host(struct store *store, const struct host_query *query,
                           struct host_sample **ret, size_t *ret_n, struct problem *why);
 
 /* ---- findings ---- */

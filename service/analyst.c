@@ -30,10 +30,17 @@ static bool is_stopped(struct analyst *analyst)
 
 /* --- one job --- */
 
+/* What the host did during one leg, whose times count from its own beginning. */
+struct leg_host {
+    unsigned run, leg;
+    struct host_sample *at;
+    size_t n;
+};
+
 struct work {
     struct job job;
-    struct host_sample *host;
-    size_t host_n;
+    size_t hosts_n;
+    struct leg_host *hosts;
     struct series_kept *series; /* of the phase that is being read */
     const struct phase_total *phase;
     struct samples_cursor *cursor;
@@ -43,7 +50,9 @@ struct work {
 static void work_done(struct work *work)
 {
     job_done(&work->job);
-    free(work->host);
+    for (size_t i = 0; i < work->hosts_n; i++)
+        free(work->hosts[i].at);
+    free(work->hosts);
     series_kept_free(work->series);
     samples_close(work->cursor);
     findings_done(&work->findings);
@@ -60,13 +69,44 @@ static const struct phase_total *phase_of(const struct job *job, const char *nam
     return NULL;
 }
 
+static struct leg_host *host_of(const struct work *work, const struct phase_total *phase)
+{
+    for (size_t i = work->hosts_n; i-- > 0;)
+        if (work->hosts[i].run == phase->run && work->hosts[i].leg == phase->leg)
+            return &work->hosts[i];
+    return NULL;
+}
+
+static int read_hosts(struct store *store, struct work *work, struct problem *why)
+{
+    work->hosts = calloc(work->job.phases_n + 1, sizeof *work->hosts);
+    if (!work->hosts)
+        return problem_memory(why);
+    for (size_t i = 0; i < work->job.phases_n; i++) {
+        const struct phase_total *phase = &work->job.phases[i];
+        if (host_of(work, phase))
+            continue;
+        const struct host_query query = {
+            .job = work->job.id, .run = phase->run, .leg = phase->leg, .points = HOST_MOST
+        };
+        struct leg_host *host = &work->hosts[work->hosts_n];
+        *host = (struct leg_host){ .run = phase->run, .leg = phase->leg };
+        if (store_host(store, &query, &host->at, &host->n, why) < 0)
+            return -1;
+        work->hosts_n++;
+    }
+    return 0;
+}
+
 /* All samples of a phase are read: what they say. */
 static int conclude(struct work *work, struct problem *why)
 {
     if (!work->series)
         return 0;
+    const struct leg_host *host = host_of(work, work->phase);
     if (findings_of_phase(work->series, &work->findings, why) < 0 ||
-        findings_of_host(work->phase, work->host, work->host_n, &work->findings, why) < 0)
+        findings_of_host(work->phase, host ? host->at : NULL, host ? host->n : 0, &work->findings,
+                         why) < 0)
         return -1;
     work->series = series_kept_free(work->series);
     return 0;
@@ -101,13 +141,26 @@ static int read_series(struct analyst *analyst, struct work *work, struct proble
     return more < 0 ? -1 : begin(work, NULL, why);
 }
 
+/* What the runs of each point came to, beside each other. */
+static int compare_runs(struct work *work, struct problem *why)
+{
+    const struct job *job = &work->job;
+    scoped_free struct run_rates *rates = calloc(job->runs_n + 1, sizeof *rates);
+    if (!rates)
+        return problem_memory(why);
+    if (job->runs_n < 2)
+        return 0;
+    for (size_t i = 0; i < job->runs_n; i++)
+        rates[i] = job_run_rates(job, &job->runs[i]);
+    return findings_of_runs(rates, job->runs_n, &work->findings, why);
+}
+
 static int analyse(struct analyst *analyst, job_id id, bool shared_device, struct problem *why)
 {
     struct store *store = analyst->settings.store;
     scoped(work_done) struct work work = { 0 };
-    if (store_job_get(store, id, &work.job, why) < 0 ||
-        store_host(store, id, HOST_MOST, &work.host, &work.host_n, why) < 0 ||
-        read_series(analyst, &work, why) < 0)
+    if (store_job_get(store, id, &work.job, why) < 0 || read_hosts(store, &work, why) < 0 ||
+        read_series(analyst, &work, why) < 0 || compare_runs(&work, why) < 0)
         return -1;
     if (shared_device && work.job.phases_n > 0 &&
         findings_of_shared_device(&work.findings, why) < 0)

@@ -64,7 +64,15 @@ static int make_spec(const struct launcher *launcher, const struct job *job, str
     if (stat(path, &st) == 0)
         return 0;
     scoped(spec_done) struct spec spec = { 0 };
-    if (spec_of_job(job->id, job->nonce, job->workload, job->target, job->params, &spec, why) < 0)
+    const struct spec_held held = { .job = job->id,
+                                    .nonce = job->nonce,
+                                    .workload = job->workload,
+                                    .target = job->target,
+                                    .params = job->params,
+                                    .matrix = job->matrix,
+                                    .repeat = job->repeat,
+                                    .seed = job->seed };
+    if (spec_of_job(&held, &spec, why) < 0)
         return -1;
     return spec_write(path, &spec, why);
 }

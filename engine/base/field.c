@@ -170,7 +170,7 @@ int fields_preset(const struct field *table, void *object, struct problem *why)
     return 0;
 }
 
-static void texts_done(struct texts *texts)
+void texts_done(struct texts *texts)
 {
     for (size_t i = 0; i < texts->n; i++)
         free(texts->at[i]);

@@ -142,5 +142,7 @@ int field_unknown(const struct field *table, const char *name, const char *where
                   struct problem *why);
 /* Writes one field as people read it ("8 KiB", "1 h 30 min", "create, list"). -1: does not fit. */
 int field_format(const struct field *f, const void *object, char *text, size_t size);
+/* Frees the texts and the list of them, and zeroes it. */
+void texts_done(struct texts *texts);
 /* Frees what the object owns, and zeroes those members. */
 void fields_done(const struct field *table, void *object);

@@ -19,6 +19,9 @@ must_check int fields_bind(const struct field *table, const json_t *json, const 
 must_check json_t *fields_render(const struct field *table, const void *object);
 /* What a point sets: {"threads": 4, "sync": "none"}. */
 must_check json_t *matrix_point_json(const struct matrix *matrix, uint64_t point);
+/* The same, kept as text, as people read it: "threads 4, sync none"; "" for NULL. Cut to what fits. Returns
+ * text. */
+char *matrix_point_words(const char *point, char *text, size_t size);
 /* JSON Schema 2020-12 of the object. */
 must_check json_t *fields_schema(const struct field *table);
 /* The same for an answer: null where it may be, nothing required of the reader. */

@@ -2,6 +2,7 @@
 #include "engine/base/field_json_inside.h"
 #include "engine/base/field_value.h"
 #include "engine/base/matrix.h"
+#include "engine/base/text.h"
 
 static int bind_one(struct matrix *matrix, const struct field *field, const json_t *json,
                     const char *where, struct problem *why)
@@ -80,4 +81,36 @@ json_t *matrix_point_json(const struct matrix *matrix, uint64_t point)
                             field_render(axis->field, axis->at[matrix_place(matrix, point, i)]));
     }
     return object;
+}
+
+static void add_words(struct text *words, const json_t *value)
+{
+    size_t i;
+    json_t *entry;
+    if (json_is_string(value)) {
+        text_addf(words, "%s", json_string_value(value));
+    } else if (json_is_array(value)) {
+        json_array_foreach(value, i, entry)
+        {
+            text_addf(words, "%s", i ? "+" : "");
+            add_words(words, entry);
+        }
+    } else {
+        scoped_free char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        text_addf(words, "%s", dump ? dump : "");
+    }
+}
+
+char *matrix_point_words(const char *point, char *text, size_t size)
+{
+    scoped(text_done) struct text words = { 0 };
+    scoped_json json_t *json = point ? json_loads(point, 0, NULL) : NULL;
+    const char *name;
+    json_t *value;
+    json_object_foreach(json, name, value)
+    {
+        text_addf(&words, "%s%s ", words.n ? ", " : "", name);
+        add_words(&words, value);
+    }
+    return text_shown(words.at ? words.at : "", text, size);
 }

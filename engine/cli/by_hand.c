@@ -14,6 +14,9 @@ struct request {
     void *params;
     const char *on, *journal;
     struct target target; /* what --on names */
+    struct matrix matrix;
+    struct runs runs;
+    uint64_t repeat, seed;
     double reserve;
     bool json, null;
 };
@@ -23,14 +26,42 @@ static void request_done(struct request *request)
     if (request->params)
         fields_done(request->workload->params, request->params);
     free(request->params);
+    matrix_done(&request->matrix);
+    runs_done(&request->runs);
     target_done(&request->target);
 }
 
-static const struct field reserve_field[] = {
+static const struct field options[] = {
     FIELD_SHARE(struct request, reserve, "The share of space and of inodes that is left alone.",
                 .max = 0.99, .preset = 0.05),
+    FIELD_COUNT(struct request, repeat, "How often each point is measured.", .min = 1,
+                .max = REPEAT_MOST, .preset = 1),
+    FIELD_COUNT(struct request, seed, "What fixes the order of the runs; 0: chosen at random.",
+                .max = SEED_MOST),
     FIELD_END,
 };
+
+/* NAME=VALUE,VALUE,...; with semicolons between values that have commas of their own. */
+static int add_axis(struct request *request, const char *argument, struct problem *why)
+{
+    const char *equals = strchr(argument, '=');
+    const char *separator = strchr(argument, ';') ? ";" : ",";
+    if (!equals)
+        return problem_field(why, "--matrix", "--matrix wants NAME=VALUE,VALUE,..., not %s",
+                             argument);
+    scoped_free char *name = strndup(argument, (size_t)(equals - argument));
+    for (const char *value = equals + 1;; value++) {
+        size_t n = strcspn(value, separator);
+        scoped_free char *one = strndup(value, n);
+        if (!name || !one)
+            return problem_memory(why);
+        if (matrix_add(&request->matrix, name, one, name, why))
+            return -1;
+        value += n;
+        if (!*value)
+            return 0;
+    }
+}
 
 /* name=value, by the workload's table. */
 static int set_param(struct request *request, const char *argument, struct problem *why)
@@ -55,18 +86,25 @@ static int read_arguments(struct request *request, char **argv, struct problem *
         const char **valued = strcmp(*argv, "--on") == 0        ? &request->on
                               : strcmp(*argv, "--journal") == 0 ? &request->journal
                                                                 : NULL;
-        bool reserve = strcmp(*argv, "--reserve") == 0;
-        if ((valued || reserve) && !argv[1])
+        bool axis = strcmp(*argv, "--matrix") == 0;
+        const struct field *option =
+            text_starts(*argv, "--") ? field_named(options, *argv + 2) : NULL;
+        if ((valued || axis || option) && !argv[1])
             return problem_field(why, *argv, "%s wants a value", *argv);
         if (valued)
             *valued = *++argv;
-        else if (reserve && field_parse(reserve_field, *++argv, "--reserve", request, why))
-            return -1;
-        else if (strcmp(*argv, "--json") == 0)
+        else if (axis) {
+            if (add_axis(request, *++argv, why))
+                return -1;
+        } else if (option) {
+            if (field_parse(option, argv[1], *argv, request, why))
+                return -1;
+            argv++;
+        } else if (strcmp(*argv, "--json") == 0)
             request->json = true;
         else if (strcmp(*argv, "--null") == 0)
             request->null = true;
-        else if (!reserve && set_param(request, *argv, why))
+        else if (set_param(request, *argv, why))
             return -1;
     }
     if (!request->on == !request->null)
@@ -77,19 +115,37 @@ static int read_arguments(struct request *request, char **argv, struct problem *
     return 0;
 }
 
+static int choose_seed(uint64_t *ret, struct problem *why)
+{
+    uint32_t seed;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        return problem_errno(why, errno, "cannot make a random order");
+    *ret = seed ? seed : 1;
+    return 0;
+}
+
 static int read_request(struct request *request, char **argv, struct problem *why)
 {
     const struct workload *workload = request->workload;
     request->params = calloc(1, workload->params_size);
+    request->matrix =
+        (struct matrix){ .table = workload->params, .object_size = workload->params_size };
     if (!request->params)
         return problem_memory(why);
     if (fields_preset(workload->params, request->params, why) ||
-        fields_preset(reserve_field, request, why) || read_arguments(request, argv, why))
+        fields_preset(options, request, why) || read_arguments(request, argv, why))
+        return -1;
+    if (request->seed == 0 && choose_seed(&request->seed, why))
         return -1;
     if (target_by_hand(request->on, &request->target, why) ||
         (request->on && workload_fits(workload, &request->target, why)))
         return -1;
-    return workload->check ? workload->check(request->params, NULL, why) : 0;
+    const struct sweep_asked asked = { .workload = workload,
+                                       .params = request->params,
+                                       .matrix = &request->matrix,
+                                       .repeat = request->repeat,
+                                       .seed = request->seed };
+    return runs_init(&asked, &request->runs, why);
 }
 
 /* Where the user wants it, or in a file without a name that goes with the process. */
@@ -139,10 +195,8 @@ static int measure(const struct request *request, struct outcome *outcome, struc
     if (signals < 0 || make_nonce(nonce, why) || open_journal(request->journal, &journal, why))
         return -1;
     const struct plan plan = {
-        .workload = request->workload,
-        .params = request->params,
-        .run = 1,
-        .leg = 1,
+        .runs = &request->runs,
+        .seed = request->seed,
         .target = &request->target,
         .where = on,
         .null = request->null,

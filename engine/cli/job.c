@@ -18,8 +18,8 @@ struct job {
     const struct target *target;
     char *where; /* the target's path */
     struct journal *journal;
-    struct texts foreign;               /* told by earlier processes */
-    char where_it_was[WORKSPACE_PLACE]; /* told by the one that ran; "" if none */
+    struct runs runs;
+    struct run_left *left; /* of each run, told by earlier processes */
     int signals;
 };
 #define JOB_NONE ((struct job){ .place = { .folder = -1 }, .signals = -1 })
@@ -30,9 +30,10 @@ static void job_done(struct job *job)
     spec_done(&job->spec);
     free(job->where);
     journal_close(job->journal);
-    for (size_t i = 0; i < job->foreign.n; i++)
-        free(job->foreign.at[i]);
-    free(job->foreign.at);
+    for (unsigned i = 0; job->left && i < job->runs.n; i++)
+        texts_done(&job->left[i].foreign);
+    free(job->left);
+    runs_done(&job->runs);
     if (job->signals >= 0)
         close(job->signals);
 }
@@ -67,8 +68,13 @@ static int read_job(struct job *job, struct problem *why)
 {
     if (place_spec(&job->place, &job->spec, why) || find_target(job, why))
         return -1;
-    const struct workload *workload = workload_find(job->spec.workload);
-    return workload->check ? workload->check(job->spec.params.object, job->target, why) : 0;
+    const struct sweep_asked asked = { .workload = workload_find(job->spec.workload),
+                                       .params = job->spec.params.object,
+                                       .matrix = &job->spec.matrix,
+                                       .repeat = job->spec.repeat,
+                                       .seed = job->spec.seed,
+                                       .target = job->target };
+    return runs_init(&asked, &job->runs, why);
 }
 
 /* For good: root measures something else, since it uses reserved blocks and no quota holds it. */
@@ -90,11 +96,9 @@ static int become(const char *user, struct problem *why)
 static struct plan plan_of(struct job *job)
 {
     return (struct plan){
-        .workload = workload_find(job->spec.workload),
-        .params = job->spec.params.object,
+        .runs = &job->runs,
+        .seed = job->spec.seed,
         .job = (job_id)job->spec.job,
-        .run = 1,
-        .leg = 1,
         .target = job->target,
         .where = job->where,
         .nonce = job->spec.nonce,
@@ -168,24 +172,46 @@ static int keep_name(struct texts *names, const char *name, struct problem *why)
 }
 
 /* The names that one record lists as not made by the run. */
-static int keep_foreign(struct job *job, const struct journal_record *record, struct problem *why)
+static int keep_foreign(struct run_left *left, const struct journal_record *record,
+                        struct problem *why)
 {
     size_t n = json_array_size(json_object_get(record->json, "foreign"));
-    for (size_t i = 0; i < n && job->foreign.n < FOREIGN_MOST; i++) {
+    for (size_t i = 0; i < n && left->foreign.n < FOREIGN_MOST; i++) {
         const char *name =
             json_string_value(json_array_get(json_object_get(record->json, "foreign"), i));
-        if (name && keep_name(&job->foreign, name, why))
+        if (name && keep_name(&left->foreign, name, why))
             return -1;
     }
     return 0;
 }
 
-static int keep_place(struct job *job, const struct journal_record *record, struct problem *why)
+static int keep_place(struct run_left *left, const struct journal_record *record,
+                      struct problem *why)
 {
     const char *place = json_string_value(json_object_get(record->json, "place"));
-    if (place && text_fit(job->where_it_was, sizeof job->where_it_was, "%s", place))
+    if (place && text_fit(left->place, sizeof left->place, "%s", place))
         return problem_set(why, PROBLEM_BAD_SYNTAX, "the place in the journal is too long");
     return 0;
+}
+
+static int keep_record(struct job *job, const struct journal_record *record, struct problem *why)
+{
+    if (record->run < 1 || record->run > job->runs.n)
+        return 0;
+    struct run_left *left = &job->left[record->run - 1];
+    switch (record->kind) {
+    case RECORD_BEGIN:
+        left->began = true;
+        return keep_place(left, record, why);
+    case RECORD_CLEANUP:
+        left->clean = record->cleanup == CLEANUP_DONE;
+        return keep_foreign(left, record, why);
+    case RECORD_RUN_END:
+    case RECORD_END:
+        return keep_foreign(left, record, why);
+    default:
+        return 0;
+    }
 }
 
 /* A damaged journal tells what it can: a clean-up is needed all the same. */
@@ -196,16 +222,17 @@ static int read_journal(struct job *job, struct problem *why)
     struct problem damaged = { 0 };
     scoped_free char *path = text_new("/proc/self/fd/%d/" JOURNAL_FILE, job->place.folder);
     int result = 0;
-    if (!path)
+    job->left = calloc(job->runs.n, sizeof *job->left);
+    if (!path || !job->left)
         return problem_memory(why);
     if (journal_reader_open(path, 0, &reader, &damaged))
         return 0;
     while (result == 0 && journal_next(reader, &record, &damaged) > 0)
-        if (record->kind == RECORD_BEGIN)
-            result = keep_place(job, record, why);
-        else if (record->kind == RECORD_END || record->kind == RECORD_CLEANUP)
-            result = keep_foreign(job, record, why);
+        result = keep_record(job, record, why);
     journal_reader_close(reader);
+    for (unsigned i = 1; i < job->runs.n; i++) /* all work in one folder */
+        if (!job->left[i].began)
+            memcpy(job->left[i].place, job->left[i - 1].place, sizeof job->left[i].place);
     return result;
 }
 
@@ -233,6 +260,6 @@ enum runner_exit job_clean(const struct job_named *named)
         return EXIT_FAILED;
     }
     const struct plan plan = plan_of(&job);
-    session_clean(&plan, &job.foreign, job.where_it_was, &outcome);
+    session_clean(&plan, job.left, &outcome);
     return tell(&job, &outcome);
 }

@@ -1,6 +1,7 @@
 #include "engine/cli/report.h"
 
 #include "engine/base/field_json.h"
+#include "engine/spread.h"
 
 #include <math.h>
 
@@ -105,30 +106,118 @@ static void say_limits(const struct phase_total *phases, size_t n)
 static void say_rate(const struct plan *plan, const struct phase_total *phase)
 {
     char ops[TEXT], rate[TEXT];
-    printf("\n%s: %s %s in %.2f s, %s %s/s%s.\n", plan->workload->name, grouped(ops, phase->ops),
-           phase->unit, phase_seconds(phase), rate_text(rate, rate_of(phase)), phase->unit,
+    printf("\n%s: %s %s in %.2f s, %s %s/s%s.\n", plan->runs->workload->name,
+           grouped(ops, phase->ops), phase->unit, phase_seconds(phase),
+           rate_text(rate, rate_of(phase)), phase->unit,
            !plan->null ? "" : " that nothing was done for (null target)");
+}
+
+static void say_left(const struct run_result *result)
+{
+    if (result->cleanup != CLEANUP_BLOCKED)
+        return;
+    printf("\n%s was not emptied.", result->path ? result->path : "What it made");
+    for (size_t i = 0; i < result->foreign.n; i++)
+        printf("%s %s", i ? "," : " Not of this run:", result->foreign.at[i]);
+    puts("");
+}
+
+static void table_of_one(const struct plan *plan, const struct run_result *result)
+{
+    const struct phase_total *phases = result->phases;
+    size_t n = result->phases_n;
+    if (n == 0)
+        return;
+    printf("%-8s %14s %10s %12s %10s %10s %10s %10s\n", "phase", phases[0].unit, "seconds", "per s",
+           "median", "99 %", "longest", !plan->null ? "flush" : "");
+    for (size_t i = 0; i < n; i++)
+        table_row(&phases[i]);
+    say_limits(phases, n);
+    say_rate(plan, &phases[0]);
+}
+
+/* --- the tables of several runs --- */
+
+enum { POINT = 120 };
+
+/* How wide the points' words are. */
+static int point_width(const struct runs *runs)
+{
+    char words[POINT];
+    size_t width = strlen("point");
+    for (uint64_t i = 0; i < runs->points; i++) {
+        size_t n = strlen(runs_words(runs, i, words, sizeof words));
+        width = n > width ? n : width;
+    }
+    return (int)width;
+}
+
+static void table_of_runs(const struct plan *plan, const struct outcome *outcome, int width)
+{
+    char words[POINT];
+    printf("%-4s %-*s %-8s %14s %10s %12s %10s %10s %10s %10s\n", "run", width, "point", "phase",
+           outcome->at[0].phases_n ? outcome->at[0].phases[0].unit : "", "seconds", "per s",
+           "median", "99 %", "longest", !plan->null ? "flush" : "");
+    for (size_t i = 0; i < outcome->n; i++) {
+        const struct run_result *result = &outcome->at[i];
+        for (size_t k = 0; k < result->phases_n; k++) {
+            printf("%-4u %-*s ", result->run, width,
+                   runs_words(plan->runs, result->point, words, sizeof words));
+            table_row(&result->phases[k]);
+        }
+    }
+    for (size_t i = 0; i < outcome->n; i++)
+        say_limits(outcome->at[i].phases, outcome->at[i].phases_n);
+}
+
+static int spreads(const struct outcome *outcome, struct spread **ret, size_t *ret_n,
+                   struct problem *why)
+{
+    scoped_free struct run_rates *rates = calloc(outcome->n + 1, sizeof *rates);
+    if (!rates)
+        return problem_memory(why);
+    for (size_t i = 0; i < outcome->n; i++)
+        rates[i] = (struct run_rates){ .point = outcome->at[i].point,
+                                       .phases_n = outcome->at[i].phases_n,
+                                       .phases = outcome->at[i].phases };
+    return spreads_of(rates, outcome->n, ret, ret_n, why);
+}
+
+static void table_of_points(const struct plan *plan, const struct outcome *outcome, int width)
+{
+    struct problem why = { 0 };
+    scoped_free struct spread *of = NULL;
+    size_t n = 0;
+    if (spreads(outcome, &of, &n, &why))
+        return;
+    printf("\n%-*s %-8s %5s %12s %12s %12s %8s\n", width, width ? "point" : "", "phase", "runs",
+           "per s", "lowest", "highest", "spread");
+    for (size_t i = 0; i < n; i++) {
+        char words[POINT], median[TEXT], low[TEXT], high[TEXT], share[TEXT] = "-";
+        if (of[i].n > 1)
+            snprintf(share, sizeof share, "%.1f %%", 100 * spread_share(&of[i]));
+        printf("%-*s %-8s %5zu %12s %12s %12s %8s\n", width,
+               runs_words(plan->runs, of[i].point, words, sizeof words), of[i].phase, of[i].n,
+               rate_text(median, of[i].median), rate_text(low, of[i].low),
+               rate_text(high, of[i].high), share);
+    }
+    printf("\n%s: %zu of %u runs of %llu %s, in the order of seed %llu; per s is the median.\n",
+           plan->runs->workload->name, outcome->n, plan->runs->n,
+           (unsigned long long)plan->runs->points, plan->runs->points == 1 ? "point" : "points",
+           (unsigned long long)plan->seed);
 }
 
 void report_table(const struct plan *plan, const struct outcome *outcome)
 {
-    size_t n = 0, foreign_n = 0;
-    const struct phase_total *phases = outcome->run ? run_phases(outcome->run, &n) : NULL;
-    if (n) {
-        printf("%-8s %14s %10s %12s %10s %10s %10s %10s\n", "phase", phases[0].unit, "seconds",
-               "per s", "median", "99 %", "longest", !plan->null ? "flush" : "");
-        for (size_t i = 0; i < n; i++)
-            table_row(&phases[i]);
-        say_limits(phases, n);
-        say_rate(plan, &phases[0]);
+    if (plan->runs->n == 1 && outcome->n) {
+        table_of_one(plan, &outcome->at[0]);
+    } else if (outcome->n) {
+        int width = point_width(plan->runs);
+        table_of_runs(plan, outcome, width);
+        table_of_points(plan, outcome, width);
     }
-    if (outcome->cleanup != CLEANUP_BLOCKED)
-        return;
-    printf("\n%s was not emptied.", outcome->path);
-    const char *const *foreign = outcome->run ? run_foreign_names(outcome->run, &foreign_n) : NULL;
-    for (size_t i = 0; i < foreign_n; i++)
-        printf("%s %s", i ? "," : " Not of this run:", foreign[i]);
-    puts("");
+    for (size_t i = 0; i < outcome->n; i++)
+        say_left(&outcome->at[i]);
 }
 
 /* --- JSON, by field tables --- */
@@ -152,6 +241,7 @@ static const struct field limit_fields[] = {
 
 struct phase_view {
     char *name, *unit;
+    uint64_t run;
     uint64_t lanes, batch, total, ops, bytes, errors;
     double seconds, rate, cpu_ns_per_op, flush_seconds, rate_with_flush;
     uint64_t dirty_before;
@@ -160,6 +250,7 @@ struct phase_view {
 };
 static const struct field phase_fields[] = {
     FIELD_TEXT(struct phase_view, name, "The phase."),
+    FIELD_COUNT(struct phase_view, run, "Of which run."),
     FIELD_TEXT(struct phase_view, unit, "What it counts."),
     FIELD_COUNT(struct phase_view, lanes, "Its lanes."),
     FIELD_COUNT(struct phase_view, batch, "Operations timed together."),
@@ -194,19 +285,57 @@ static const struct field problem_fields[] = {
     FIELD_END,
 };
 
+struct run_view {
+    uint64_t run, point;
+    char *params;
+    int cleanup;
+    uint64_t removed;
+};
+static const struct field run_fields[] = {
+    FIELD_COUNT(struct run_view, run, "Its number, in the order they ran."),
+    FIELD_COUNT(struct run_view, point, "Which point of the matrix, from 0."),
+    FIELD_JSON(struct run_view, params, "What that point sets."),
+    FIELD_CHOICE(struct run_view, cleanup, "Its clean-up.", .choices = cleanup_states),
+    FIELD_COUNT(struct run_view, removed, "Entries that clean-up removed."),
+    FIELD_END,
+};
+
+struct spread_view {
+    uint64_t point, runs;
+    char *params, *phase, *unit;
+    double median, low, high, spread;
+};
+static const struct field spread_fields[] = {
+    FIELD_COUNT(struct spread_view, point, "Which point of the matrix, from 0."),
+    FIELD_JSON(struct spread_view, params, "What that point sets."),
+    FIELD_TEXT(struct spread_view, phase, "Of which phase."),
+    FIELD_TEXT(struct spread_view, unit, "What it counts."),
+    FIELD_COUNT(struct spread_view, runs, "Runs that finished it."),
+    FIELD_NUMBER(struct spread_view, median, "Of their operations per second."),
+    FIELD_NUMBER(struct spread_view, low, "The lowest."),
+    FIELD_NUMBER(struct spread_view, high, "The highest."),
+    FIELD_NUMBER(struct spread_view, spread, "(high - low) / median; null of one run."),
+    FIELD_END,
+};
+
 struct outcome_view {
     char *workload;
     int outcome, cleanup;
-    uint64_t removed;
+    uint64_t removed, seed;
     struct texts foreign;
-    struct array phases;
+    struct array phases, runs, points;
     void *problem; /* struct problem_view */
 };
 static const struct field outcome_fields[] = {
     FIELD_TEXT(struct outcome_view, workload, "The kind of benchmark."),
     FIELD_CHOICE(struct outcome_view, outcome, "What came of it.", .choices = job_states),
+    FIELD_COUNT(struct outcome_view, seed, "What fixed the order of the runs."),
+    FIELD_ARRAY(struct outcome_view, runs, "In their order.", .of = run_fields,
+                .of_size = sizeof(struct run_view)),
     FIELD_ARRAY(struct outcome_view, phases, "Totals.", .of = phase_fields,
                 .of_size = sizeof(struct phase_view)),
+    FIELD_ARRAY(struct outcome_view, points, "What the runs of each point came to.",
+                .of = spread_fields, .of_size = sizeof(struct spread_view)),
     FIELD_CHOICE(struct outcome_view, cleanup, "Its clean-up.", .choices = cleanup_states),
     FIELD_COUNT(struct outcome_view, removed, "Entries that clean-up removed."),
     FIELD_TEXTS(struct outcome_view, foreign, "Entries that were not made by the run."),
@@ -232,6 +361,7 @@ static struct phase_view phase_view(const struct phase_total *phase, struct limi
     return (struct phase_view){
         .name = borrowed(phase->name),
         .unit = borrowed(phase->unit),
+        .run = phase->run,
         .lanes = phase->lanes,
         .batch = phase->batch,
         .total = phase->total,
@@ -263,32 +393,116 @@ static int print(json_t *json, struct problem *why)
     return 0;
 }
 
+/* All the views of one outcome; the texts in them are borrowed but for the points'. */
+struct views {
+    size_t phases_n, foreign_n, spreads_n;
+    struct phase_view *phases;
+    struct limit_view *limits;
+    struct run_view *runs;
+    char **foreign;
+    struct spread *of;
+    struct spread_view *spreads;
+    size_t points_n;
+    char **points; /* owned: JSON of each */
+};
+
+static void views_done(struct views *views)
+{
+    free(views->phases);
+    free(views->limits);
+    free(views->runs);
+    free(views->foreign);
+    free(views->of);
+    free(views->spreads);
+    for (size_t i = 0; i < views->points_n; i++)
+        free(views->points[i]);
+    free(views->points);
+}
+
+static int render_points(const struct runs *runs, struct views *views, struct problem *why)
+{
+    views->points = calloc(runs->points, sizeof *views->points);
+    if (!views->points)
+        return problem_memory(why);
+    for (; views->points_n < runs->points; views->points_n++) {
+        scoped_json json_t *json = matrix_point_json(&runs->matrix, views->points_n);
+        if (!(views->points[views->points_n] = json_dumps(json, JSON_COMPACT)))
+            return problem_memory(why);
+    }
+    return 0;
+}
+
+static void view_run(const struct run_result *result, size_t i, struct views *views)
+{
+    views->runs[i] = (struct run_view){ result->run, result->point, views->points[result->point],
+                                        (int)result->cleanup, result->removed };
+    for (size_t k = 0; k < result->phases_n; k++, views->phases_n++)
+        views->phases[views->phases_n] =
+            phase_view(&result->phases[k], &views->limits[views->phases_n]);
+    for (size_t k = 0; k < result->foreign.n; k++)
+        views->foreign[views->foreign_n++] = result->foreign.at[k];
+}
+
+static int view_all(const struct plan *plan, const struct outcome *outcome, struct views *views,
+                    struct problem *why)
+{
+    size_t phases = 1, foreign = 1;
+    for (size_t i = 0; i < outcome->n; i++) {
+        phases += outcome->at[i].phases_n;
+        foreign += outcome->at[i].foreign.n;
+    }
+    if (spreads(outcome, &views->of, &views->spreads_n, why) ||
+        render_points(plan->runs, views, why))
+        return -1;
+    views->phases = calloc(phases, sizeof *views->phases);
+    views->limits = calloc(phases, sizeof *views->limits);
+    views->runs = calloc(outcome->n + 1, sizeof *views->runs);
+    views->foreign = calloc(foreign, sizeof *views->foreign);
+    views->spreads = calloc(views->spreads_n + 1, sizeof *views->spreads);
+    if (!views->phases || !views->limits || !views->runs || !views->foreign || !views->spreads)
+        return problem_memory(why);
+    for (size_t i = 0; i < outcome->n; i++)
+        view_run(&outcome->at[i], i, views);
+    for (size_t i = 0; i < views->spreads_n; i++) {
+        const struct spread *of = &views->of[i];
+        views->spreads[i] = (struct spread_view){
+            .point = of->point,
+            .runs = of->n,
+            .params = views->points[of->point],
+            .phase = borrowed(of->phase),
+            .unit = borrowed(of->unit),
+            .median = of->median,
+            .low = of->low,
+            .high = of->high,
+            .spread = spread_share(of),
+        };
+    }
+    return 0;
+}
+
 int report_json(const struct plan *plan, const struct outcome *outcome, struct problem *why)
 {
-    size_t n = 0, foreign_n = 0;
-    const struct phase_total *phases = outcome->run ? run_phases(outcome->run, &n) : NULL;
-    const char *const *foreign = outcome->run ? run_foreign_names(outcome->run, &foreign_n) : NULL;
-    scoped_free struct phase_view *views = calloc(n + 1, sizeof *views);
-    scoped_free struct limit_view *limits = calloc(n + 1, sizeof *limits);
-    scoped_free char **names = calloc(foreign_n + 1, sizeof *names);
-    if (!views || !limits || !names)
-        return problem_memory(why);
-    for (size_t i = 0; i < n; i++)
-        views[i] = phase_view(&phases[i], &limits[i]);
-    for (size_t i = 0; i < foreign_n; i++)
-        names[i] = borrowed(foreign[i]);
+    scoped(views_done) struct views views = { 0 };
+    uint64_t removed = 0;
+    if (view_all(plan, outcome, &views, why))
+        return -1;
+    for (size_t i = 0; i < outcome->n; i++)
+        removed += outcome->at[i].removed;
     struct problem_view problem = {
         .code = borrowed(problem_slug(outcome->problem.code)),
         .field = borrowed(outcome->problem.field),
         .message = borrowed(outcome->problem.message),
     };
     const struct outcome_view view = {
-        .workload = borrowed(plan->workload->name),
+        .workload = borrowed(plan->runs->workload->name),
         .outcome = (int)outcome->state,
         .cleanup = (int)outcome->cleanup,
-        .removed = outcome->run ? run_removed_count(outcome->run) : 0,
-        .foreign = { foreign_n, names },
-        .phases = { n, views },
+        .removed = removed,
+        .seed = plan->seed,
+        .foreign = { views.foreign_n, views.foreign },
+        .phases = { views.phases_n, views.phases },
+        .runs = { outcome->n, views.runs },
+        .points = { views.spreads_n, views.spreads },
         .problem = outcome->problem.code ? &problem : NULL,
     };
     return print(fields_render(outcome_fields, &view), why);

@@ -10,24 +10,38 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/statvfs.h>
 
+/* One run. */
 struct session {
     const struct plan *plan;
-    char name[WORKSPACE_NAME];
+    unsigned number, leg;
+    uint64_t point;
+    void *params;
+    char name[WORKSPACE_NAME], called[240];
     struct workspace *workspace;
     struct host_sampler *host;
+    struct run *run; /* NULL: it never began */
 };
 
 static void session_done(struct session *session)
 {
+    run_free(session->run);
     workspace_close(session->workspace);
     host_sampler_close(session->host);
+    if (session->params)
+        fields_done(session->plan->runs->workload->params, session->params);
+    free(session->params);
 }
 
 void outcome_done(struct outcome *outcome)
 {
-    run_free(outcome->run);
-    free(outcome->path);
+    for (size_t i = 0; i < outcome->n; i++) {
+        free(outcome->at[i].phases);
+        texts_done(&outcome->at[i].foreign);
+        free(outcome->at[i].path);
+    }
+    free(outcome->at);
     *outcome = (struct outcome){ 0 };
 }
 
@@ -48,30 +62,45 @@ int session_signals(struct problem *why)
     return fd < 0 ? problem_errno(why, errno, "cannot make a signalfd") : fd;
 }
 
+/* How full the target's filesystem is: what a run finds is part of its result. */
+static void note_use(int folder, struct journal_begin *record)
+{
+    struct statvfs fs;
+    if (folder < 0 || fstatvfs(folder, &fs) != 0)
+        return;
+    record->used_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;
+    if (fs.f_files)
+        record->used_inodes = fs.f_files - fs.f_ffree;
+}
+
 static int begin(struct session *session, struct problem *why)
 {
     const struct plan *plan = session->plan;
+    const struct workload *workload = plan->runs->workload;
     char place[WORKSPACE_PLACE] = "";
     scoped_json json_t *environment = NULL;
-    scoped_json json_t *params = fields_render(plan->workload->params, plan->params);
+    scoped_json json_t *params = fields_render(workload->params, session->params);
     if (!params)
         return problem_memory(why);
     if (session->workspace && workspace_place(session->workspace, place, why))
         return -1;
     int folder = session->workspace ? workspace_fd(session->workspace) : -1;
-    if (!plan->null && !(environment = environment_read(folder, plan->state)))
+    bool first = session->number == 1; /* the later ones find the same machine */
+    if (first && !plan->null && !(environment = environment_read(folder, plan->state)))
         return problem_memory(why);
-    const struct journal_begin record = {
+    struct journal_begin record = {
         .job = plan->job,
-        .run = plan->run,
-        .leg = plan->leg,
-        .workload = plan->workload->name,
+        .run = session->number,
+        .leg = session->leg,
+        .workload = workload->name,
         .target = plan->target->name,
         .workspace = plan->null ? "" : session->name,
         .place = place,
         .params = params,
         .environment = environment,
+        .runs = plan->runs->n,
     };
+    note_use(folder, &record);
     return journal_begin(plan->journal, &record, why);
 }
 
@@ -88,7 +117,7 @@ static int open_host(struct session *session, struct problem *why)
     return 0;
 }
 
-static int make_run(struct session *session, struct outcome *outcome)
+static int make_run(struct session *session, struct problem *why)
 {
     const struct plan *plan = session->plan;
     const struct run_options options = {
@@ -97,8 +126,10 @@ static int make_run(struct session *session, struct outcome *outcome)
         .target = plan->target,
         .name = session->name,
         .null = plan->null,
-        .run = plan->run,
-        .leg = plan->leg,
+        .run = session->number,
+        .leg = session->leg,
+        .more = session->number < plan->runs->n,
+        .called = session->called,
         .reserve = plan->reserve,
         .signals = plan->signals,
         .second_signal_stops_cleaning = plan->by_hand,
@@ -106,21 +137,90 @@ static int make_run(struct session *session, struct outcome *outcome)
         .progress = plan->progress,
         .progress_arg = plan->progress_arg,
     };
-    return run_new(&options, &outcome->run, &outcome->problem);
+    return run_new(&options, &session->run, why);
 }
 
-static int prepare(struct session *session, struct outcome *outcome)
+/* What it is called in problems; nothing when it is the only one. */
+static void name_run(struct session *session)
+{
+    const struct runs *runs = session->plan->runs;
+    char words[160];
+    runs_words(runs, session->point, words, sizeof words);
+    if (runs->n > 1)
+        snprintf(session->called, sizeof session->called, "run %u of %u%s%s%s", session->number,
+                 runs->n, *words ? " (" : "", words, *words ? ")" : "");
+}
+
+static int choose(struct session *session, struct problem *why)
 {
     const struct plan *plan = session->plan;
-    struct problem *why = &outcome->problem;
-    if (workspace_name(session->name, plan->job, plan->run, plan->nonce, why) ||
+    session->point = runs_point(plan->runs, session->number);
+    name_run(session);
+    return workspace_name(session->name, plan->job, session->number, plan->nonce, why) ||
+                   runs_params(plan->runs, session->point, &session->params, why)
+               ? -1
+               : 0;
+}
+
+static int prepare(struct session *session, struct problem *why)
+{
+    const struct plan *plan = session->plan;
+    if (choose(session, why) ||
         (plan->where && workspace_make(plan->where, session->name, &session->workspace, why)))
         return -1;
-    if (session->workspace && !(outcome->path = strdup(workspace_path(session->workspace))))
-        return problem_memory(why);
     if (open_host(session, why) || begin(session, why))
         return -1;
-    return make_run(session, outcome);
+    return make_run(session, why);
+}
+
+/* --- what came of it --- */
+
+static int keep_names(struct texts *names, const char *const *from, size_t n)
+{
+    names->at = calloc(n + 1, sizeof *names->at);
+    for (size_t i = 0; names->at && i < n; i++)
+        if ((names->at[names->n] = strdup(from[i])))
+            names->n++;
+    return names->at && names->n == n ? 0 : -1;
+}
+
+/* Room for one result more. */
+static struct run_result *result_new(struct outcome *outcome, const struct session *session)
+{
+    struct run_result *at = reallocarray(outcome->at, outcome->n + 1, sizeof *at);
+    if (!at) {
+        problem_memory(&outcome->problem);
+        return NULL;
+    }
+    outcome->at = at;
+    at += outcome->n++;
+    *at = (struct run_result){ .run = session->number, .point = session->point };
+    return at;
+}
+
+/* Adds to the outcome what is to be told of a run. */
+static void keep_result(struct outcome *outcome, const struct session *session,
+                        enum cleanup_state cleanup)
+{
+    struct run_result *result = result_new(outcome, session);
+    size_t n = 0, foreign_n = 0;
+    const struct phase_total *phases = session->run ? run_phases(session->run, &n) : NULL;
+    const char *const *foreign = session->run ? run_foreign_names(session->run, &foreign_n) : NULL;
+    if (cleanup == CLEANUP_BLOCKED || outcome->cleanup != CLEANUP_BLOCKED)
+        outcome->cleanup = cleanup;
+    if (!result)
+        return;
+    result->cleanup = cleanup;
+    result->removed = session->run ? run_removed_count(session->run) : 0;
+    bool whole = keep_names(&result->foreign, foreign, foreign_n) == 0;
+    if (session->workspace)
+        whole = (result->path = strdup(workspace_path(session->workspace))) && whole;
+    if (n && (result->phases = calloc(n, sizeof *phases))) {
+        memcpy(result->phases, phases, n * sizeof *phases);
+        result->phases_n = n;
+    }
+    if (!whole || result->phases_n != n)
+        problem_memory(&outcome->problem);
 }
 
 /* The run never began: the journal says why, and an empty run directory goes. */
@@ -128,38 +228,67 @@ static void give_up(struct session *session, struct outcome *outcome)
 {
     const struct plan *plan = session->plan;
     struct problem unsaid = { 0 };
+    enum cleanup_state cleanup = CLEANUP_NONE;
     outcome->state = JOB_FAILED;
-    if (session->workspace && workspace_remove(session->workspace, &unsaid) != 0)
-        outcome->cleanup = CLEANUP_BLOCKED;
-    if (journal_end(plan->journal, plan->run, plan->leg, JOB_FAILED, &outcome->problem, NULL, 0,
-                    &unsaid) == 0 &&
-        session->workspace)
-        (void)!journal_cleanup(plan->journal, plan->run, plan->leg,
-                               outcome->cleanup ? CLEANUP_BLOCKED : CLEANUP_DONE, 0, NULL, 0,
+    if (session->called[0])
+        problem_during(&outcome->problem, "%s: ", session->called);
+    if (session->workspace)
+        cleanup = workspace_remove(session->workspace, &unsaid) ? CLEANUP_BLOCKED : CLEANUP_DONE;
+    if (journal_end(plan->journal, session->number, session->leg, JOB_FAILED, &outcome->problem,
+                    NULL, 0, &unsaid) == 0 &&
+        cleanup != CLEANUP_NONE)
+        (void)!journal_cleanup(plan->journal, session->number, session->leg, cleanup, 0, NULL, 0,
                                &unsaid);
+    keep_result(outcome, session, cleanup);
 }
 
-static void clean_up(const struct plan *plan, struct outcome *outcome)
+/* --- running --- */
+
+static void clean_up(const struct session *session, struct outcome *outcome)
 {
     struct problem why = { 0 };
-    outcome->cleanup = CLEANUP_BLOCKED;
-    if (run_clean(outcome->run, plan->workload, plan->params, &outcome->cleanup, &why) &&
+    enum cleanup_state cleanup = CLEANUP_BLOCKED;
+    if (run_clean(session->run, session->plan->runs->workload, session->params, &cleanup, &why) &&
         !outcome->problem.code)
         outcome->problem = why;
+    keep_result(outcome, session, cleanup);
+}
+
+static void clean_between(const struct session *session, struct outcome *outcome)
+{
+    enum cleanup_state cleanup = CLEANUP_BLOCKED;
+    outcome->state = run_clean_between(session->run, session->plan->runs->workload, session->params,
+                                       &cleanup, &outcome->problem);
+    keep_result(outcome, session, cleanup);
+}
+
+/* One run, in full. */
+static void run_one(const struct plan *plan, unsigned number, struct outcome *outcome)
+{
+    scoped(session_done) struct session session = { .plan = plan, .number = number, .leg = 1 };
+    if (prepare(&session, &outcome->problem)) {
+        give_up(&session, outcome);
+        return;
+    }
+    outcome->state =
+        run_execute(session.run, plan->runs->workload, session.params, &outcome->problem);
+    bool more = outcome->state == JOB_SUCCEEDED && number < plan->runs->n;
+    if (plan->null)
+        keep_result(outcome, &session, CLEANUP_NONE);
+    else if (more)
+        clean_between(&session, outcome);
+    else
+        clean_up(&session, outcome);
 }
 
 void session_run(const struct plan *plan, struct outcome *ret)
 {
-    scoped(session_done) struct session session = { .plan = plan };
-    *ret = (struct outcome){ 0 };
-    if (prepare(&session, ret)) {
-        give_up(&session, ret);
-        return;
-    }
-    ret->state = run_execute(ret->run, plan->workload, plan->params, &ret->problem);
-    if (!plan->null)
-        clean_up(plan, ret);
+    *ret = (struct outcome){ .state = JOB_SUCCEEDED };
+    for (unsigned run = 1; run <= plan->runs->n && ret->state == JOB_SUCCEEDED; run++)
+        run_one(plan, run, ret);
 }
+
+/* --- cleaning up after another process --- */
 
 static int spare(struct run *run, const struct texts *names, struct problem *why)
 {
@@ -169,25 +298,43 @@ static int spare(struct run *run, const struct texts *names, struct problem *why
     return 0;
 }
 
-void session_clean(const struct plan *plan, const struct texts *foreign, const char *place,
-                   struct outcome *ret)
+/* A run of which nothing is known may have made its directory and died before it could say so; only if it
+ * did, there is something to tell. */
+static void clean_one(const struct plan *plan, unsigned number, const struct run_left *left,
+                      bool tell_nothing, struct outcome *outcome)
 {
-    scoped(session_done) struct session session = { .plan = plan };
-    *ret = (struct outcome){ .state = JOB_SUCCEEDED };
-    struct problem *why = &ret->problem;
-    int found = workspace_name(session.name, plan->job, plan->run, plan->nonce, why) ? -1
-                : !plan->where
-                    ? 1 /* whether anything is there, the workload finds out */
-                    : workspace_find(plan->where, session.name, place, &session.workspace, why);
-    if (found > 0 && make_run(&session, ret) == 0 && spare(ret->run, foreign, why) == 0) {
-        clean_up(plan, ret);
+    scoped(session_done) struct session session = { .plan = plan, .number = number, .leg = 1 };
+    struct problem why = { 0 }, unsaid = { 0 };
+    int found = choose(&session, &why) ? -1
+                : !plan->where         ? 1 /* whether anything is there, the workload finds out */
+                                       : workspace_find(plan->where, session.name, left->place,
+                                                        &session.workspace, &why);
+    if (found == 0 && !tell_nothing)
+        return;
+    if (found > 0 && make_run(&session, &why) == 0 &&
+        spare(session.run, &left->foreign, &why) == 0) {
+        clean_up(&session, outcome);
         return;
     }
-    struct problem unsaid = { 0 };
-    ret->cleanup = found == 0 ? CLEANUP_DONE : CLEANUP_BLOCKED;
-    if (journal_cleanup(plan->journal, plan->run, plan->leg, ret->cleanup, 0, NULL, 0, &unsaid) &&
-        !why->code)
-        *why = unsaid;
+    enum cleanup_state cleanup = found == 0 ? CLEANUP_DONE : CLEANUP_BLOCKED;
+    if (journal_cleanup(plan->journal, number, session.leg, cleanup, 0, NULL, 0, &unsaid) &&
+        !why.code)
+        why = unsaid;
+    if (!outcome->problem.code)
+        outcome->problem = why;
+    keep_result(outcome, &session, cleanup);
+}
+
+void session_clean(const struct plan *plan, const struct run_left *left, struct outcome *ret)
+{
+    unsigned last = 0; /* that began */
+    *ret = (struct outcome){ .state = JOB_SUCCEEDED };
+    for (unsigned i = 0; i < plan->runs->n; i++)
+        if (left[i].began)
+            last = i + 1;
+    for (unsigned run = 1; run <= plan->runs->n && run <= last + 1; run++)
+        if (!left[run - 1].clean || run == last)
+            clean_one(plan, run, &left[run - 1], left[run - 1].began || run == 1, ret);
 }
 
 enum runner_exit outcome_exit(const struct outcome *outcome)

@@ -1,7 +1,8 @@
-/* One measurement from its run directory to its clean-up, the same by hand and for the service. */
+/* A job's runs, each from its run directory to its clean-up, the same by hand and for the service. */
 #pragma once
 #include "engine/run.h"
-#include "engine/workload/workload.h"
+#include "engine/runs.h"
+#include "engine/workspace.h"
 
 enum runner_exit {
     EXIT_DONE = 0,
@@ -12,10 +13,9 @@ enum runner_exit {
 };
 
 struct plan {
-    const struct workload *workload;
-    void *params; /* of the workload's table */
-    job_id job;   /* 0: by hand */
-    unsigned run, leg;
+    const struct runs *runs;
+    uint64_t seed;               /* of their order */
+    job_id job;                  /* 0: by hand */
     const struct target *target; /* by hand one without a name */
     const char *where; /* the folder in which the run directory is made; NULL: it has none here */
     bool null;         /* nothing is done at all */
@@ -29,23 +29,38 @@ struct plan {
     void *progress_arg;
 };
 
-/* What came of it. */
+/* What came of one run. */
+struct run_result {
+    unsigned run;
+    uint64_t point;
+    size_t phases_n;
+    struct phase_total *phases;
+    enum cleanup_state cleanup;
+    uint64_t removed;
+    struct texts foreign;
+    char *path; /* of the run directory; NULL when it has none */
+};
+/* What came of all. */
 struct outcome {
     enum job_state state;
-    struct problem problem; /* of the run; or, if that has none, of the clean-up */
-    enum cleanup_state cleanup;
-    struct run *run; /* its phases and counts; NULL when it never began */
-    char *path;      /* of the run directory */
+    struct problem problem;     /* of the run that ended it; or, if that has none, of a clean-up */
+    enum cleanup_state cleanup; /* done when all are */
+    size_t n;
+    struct run_result *at; /* of those that began, in their order */
 };
 void outcome_done(struct outcome *outcome);
 
 /* Blocks SIGTERM, SIGINT and SIGHUP, which from then on arrive at the descriptor it returns;
  * ignores SIGPIPE and SIGXFSZ. */
 must_check int session_signals(struct problem *why);
-/* Runs, records and cleans up. Whatever goes wrong is in *ret and, if it can be written, the journal. */
+/* Runs, records and cleans up, one run after the other, until one does not succeed. Whatever goes wrong is in *ret and, if it can be written, the journal. */
 void session_run(const struct plan *plan, struct outcome *ret);
-/* Cleans up what an earlier process of the same plan left. `foreign` names what is known not to be its;
- * `place` says where it worked, "" if that is not known. */
-void session_clean(const struct plan *plan, const struct texts *foreign, const char *place,
-                   struct outcome *ret);
+/* What is known of a run that an earlier process of the same plan began. */
+struct run_left {
+    bool began, clean;
+    struct texts foreign;        /* told by it not to be its */
+    char place[WORKSPACE_PLACE]; /* where it worked; "" if that is not known */
+};
+/* Cleans up what an earlier process of the same plan left: `left` is of run 1, 2, ... */
+void session_clean(const struct plan *plan, const struct run_left *left, struct outcome *ret);
 enum runner_exit outcome_exit(const struct outcome *outcome);

@@ -1,4 +1,4 @@
--- store_host: at most $2 rows, each the mean of neighbours; `at` is the end of the last of them.
+-- store_host: of a run ($3) and a leg ($4), 0 for all, at most $2 rows, each the mean of neighbours; `at` is the end of the last of them.
 -- The columns are those of HOST_COLUMNS, in its order.
 SELECT max(at), avg(load1), avg(load5), avg(load15), avg(cpu_user), avg(cpu_system),
        avg(cpu_iowait), avg(cpu_steal), avg(cpu_idle), avg(memory_available), avg(dirty),
@@ -9,6 +9,8 @@ SELECT max(at), avg(load1), avg(load5), avg(load15), avg(cpu_user), avg(cpu_syst
   FROM (SELECT *, (row_number() OVER (ORDER BY run, leg, at) - 1) * $2::bigint
                   / greatest(count(*) OVER (), $2::bigint) AS place
           FROM host_sample
-         WHERE job = $1) AS placed
+         WHERE job = $1
+           AND ($3::integer = 0 OR run = $3)
+           AND ($4::integer = 0 OR leg = $4)) AS placed
  GROUP BY place
  ORDER BY place

@@ -1,2 +1,2 @@
 -- ingest_open: where reading the journal goes on.
-SELECT journal_seq, journal_offset, environment IS NOT NULL FROM job WHERE id = $1
+SELECT journal_seq, journal_offset FROM job WHERE id = $1

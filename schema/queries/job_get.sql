@@ -3,6 +3,7 @@ SELECT job.id, workload, target, host, nonce, state, cleanup, stuck, params::tex
        external_ref, created_by, priority, created_at, started_at, finished_at, revision,
        environment::text, problem_code, problem_field, problem_message, removed,
        foreign_entries::text, boot_id, pid, pid_start, journal_offset, job_findings(job.id), pinned, analysis,
-       imported, name
+       imported, name,
+       matrix::text, repeat, seed
   FROM job
  WHERE id = $1

@@ -78,11 +78,13 @@ static void every_sample_is_stored_as_written(void **state)
                         "[[1, 1], [2, 1]]");
     struct host_sample *host;
     size_t hosts;
-    works(store_host(fixture.store, id, 100, &host, &hosts, why));
+    works(store_host(fixture.store, &(struct host_query){ .job = id, .points = 100 }, &host, &hosts,
+                     why));
     assert_int_equal(hosts, COUNT_OF(PLANS));
     assert_true(host[0].load1 == 0.5 && isnan(host[0].cpu_iowait));
     free(host);
-    works(store_host(fixture.store, id, 2, &host, &hosts, why));
+    works(store_host(fixture.store, &(struct host_query){ .job = id, .points = 2 }, &host, &hosts,
+                     why));
     assert_int_equal(hosts, 2);
     free(host);
     retire(id);
