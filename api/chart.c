@@ -124,16 +124,8 @@ int job_chart(struct api *api, struct request *in, struct reply *out, struct pro
     const struct phase_total *phase = NULL;
     char *svg = NULL;
     if (store_job_get(api->app->store, in->job, &job, why) ||
-        job_phase(&job, query->phase, &phase, why))
+        job_phase(&job, query->phase, query->run, &phase, why))
         return -1;
-    for (size_t i = 0; phase && i < job.phases_n; i++)
-        if (strcmp(job.phases[i].name, phase->name) == 0 && job.phases[i].run == query->run) {
-            phase = &job.phases[i];
-            break;
-        }
-    if (phase && phase->run != query->run)
-        return problem_field(why, "/?run", "this job has no run %llu of phase %s",
-                             (unsigned long long)query->run, phase->name);
     if (phase_chart(api, &job, phase, query, CHART_ALONE, &svg, why))
         return -1;
     job_keep(out, &job);

@@ -89,13 +89,41 @@ static const struct field phase_answer[] = {
     FIELD_END,
 };
 
+struct run_view {
+    uint64_t run, point;
+    char *params;
+    int state, cleanup;
+    nsec started_at, finished_at;
+    double used_bytes, used_inodes;
+};
+static const struct field run_answer[] = {
+    FIELD_COUNT(struct run_view, run, "Its number, from 1, in the order they run."),
+    FIELD_COUNT(struct run_view, point,
+                "Which combination of the matrix, from 0: runs of one point are repeats."),
+    FIELD_JSON(struct run_view, params, "The parameters that this point sets."),
+    FIELD_CHOICE(struct run_view, state, "Its fate; skipped: the job ended before its turn came.",
+                 .choices = run_states),
+    FIELD_TIME(struct run_view, started_at, "When it began."),
+    FIELD_TIME(struct run_view, finished_at, "When it ended, without its clean-up."),
+    FIELD_NUMBER(struct run_view, used_bytes,
+                 "In use on the target's filesystem when it began; null: not known.",
+                 .unit = "bytes"),
+    FIELD_NUMBER(struct run_view, used_inodes,
+                 "Inodes in use there when it began; null: not known.", .unit = "inodes"),
+    FIELD_CHOICE(struct run_view, cleanup, "The removal of what it made.",
+                 .choices = cleanup_states),
+    FIELD_END,
+};
+
 struct progress_view {
     char *phase, *unit;
-    uint64_t done, total;
+    uint64_t run, runs, done, total;
     double rate, eta_seconds;
 };
 static const struct field progress_answer[] = {
     FIELD_TEXT(struct progress_view, phase, "The phase that runs."),
+    FIELD_COUNT(struct progress_view, run, "Of which run."),
+    FIELD_COUNT(struct progress_view, runs, "How many runs there are."),
     FIELD_COUNT(struct progress_view, done, "Operations done in it."),
     FIELD_COUNT(struct progress_view, total, "Operations planned in it."),
     FIELD_TEXT(struct progress_view, unit, "What they make or touch."),
@@ -120,8 +148,10 @@ struct job_view {
     char *workload, *target, *name, *host, *params, *labels, *note, *external_ref, *created_by;
     int64_t priority;
     nsec created_at, started_at, finished_at;
+    char *matrix;
+    uint64_t repeat, seed;
     void *progress;
-    struct array phases;
+    struct array runs, phases;
     char *findings, *environment;
     void *problem;
     int state, cleanup;
@@ -139,6 +169,9 @@ const struct field job_answer[] = {
     FIELD_CHOICE(struct job_view, state, "Its fate; the last three are final at once.",
                  .choices = job_states),
     FIELD_JSON(struct job_view, params, "The workload's parameters, presets filled in."),
+    FIELD_JSON(struct job_view, matrix, "Parameters that its runs vary, each with its values."),
+    FIELD_COUNT(struct job_view, repeat, "How often each combination is measured."),
+    FIELD_COUNT(struct job_view, seed, "What fixed the order of the runs."),
     FIELD_JSON(struct job_view, labels, "Names and values to find it by."),
     FIELD_TEXT(struct job_view, note, "Free text."),
     FIELD_TEXT(struct job_view, external_ref, "What it is called elsewhere: a ticket, a commit."),
@@ -149,6 +182,8 @@ const struct field job_answer[] = {
     FIELD_TIME(struct job_view, finished_at, "When it reached its final state."),
     FIELD_OBJECT(struct job_view, progress, "Of the phase that runs; null unless one does.",
                  .of = progress_answer, .of_size = sizeof(struct progress_view)),
+    FIELD_ARRAY(struct job_view, runs, "Its runs, in order.", .of = run_answer,
+                .of_size = sizeof(struct run_view)),
     FIELD_ARRAY(struct job_view, phases, "What was done, in order.", .of = phase_answer,
                 .of_size = sizeof(struct phase_view)),
     FIELD_JSON(struct job_view, findings, "Named conclusions: a list."),
@@ -249,12 +284,29 @@ static bool view_progress(const struct job *job, struct progress_view *view)
     *view = (struct progress_view){
         .phase = borrowed(phase->name),
         .unit = borrowed(phase->unit),
+        .run = phase->run,
+        .runs = job->runs_n,
         .done = phase->ops,
         .total = phase->total,
         .rate = rate,
         .eta_seconds = rate > 0 ? (double)left / rate : NAN,
     };
     return true;
+}
+
+static struct run_view view_run(const struct job_run *run)
+{
+    return (struct run_view){
+        .run = run->run,
+        .point = run->point,
+        .params = run->params,
+        .state = run->state,
+        .cleanup = run->cleanup,
+        .started_at = run->started_at,
+        .finished_at = run->finished_at,
+        .used_bytes = run->used_bytes,
+        .used_inodes = run->used_inodes,
+    };
 }
 
 static struct job_view view_job(const struct job *job)
@@ -270,6 +322,9 @@ static struct job_view view_job(const struct job *job)
         .host = job->host,
         .state = job->state,
         .params = job->params,
+        .matrix = job->matrix ? job->matrix : borrowed("{}"),
+        .repeat = job->repeat,
+        .seed = job->seed,
         .labels = job->labels,
         .note = job->note,
         .external_ref = job->external_ref,
@@ -296,8 +351,12 @@ json_t *job_json(const struct job *job, struct problem *why)
                                         borrowed(job->problem.message) };
     scoped_free struct phase_view *phases =
         calloc(job->phases_n ? job->phases_n : 1, sizeof *phases);
+    scoped_free struct run_view *runs = calloc(job->runs_n ? job->runs_n : 1, sizeof *runs);
     json_t *json = NULL;
-    if (phases) {
+    if (phases && runs) {
+        for (size_t i = 0; i < job->runs_n; i++)
+            runs[i] = view_run(&job->runs[i]);
+        view.runs = (struct array){ job->runs_n, runs };
         for (size_t i = 0; i < job->phases_n; i++)
             view_phase(&job->phases[i], &phases[i]);
         view.phases = (struct array){ job->phases_n, phases };

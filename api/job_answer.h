@@ -3,7 +3,10 @@
 #include "api/reply.h"
 
 extern const struct field job_answer[];
-extern const struct field findings_answer[]; /* findings.c */
+struct findings_query {
+    uint64_t run;
+};
+extern const struct field findings_answer[], findings_query[]; /* findings.c */
 extern const struct field jobs_answer[];     /* {"items": [...], "next_cursor"} */
 
 /* A new object; NULL with why. */

@@ -8,38 +8,13 @@
 #include "api/job_answer.h"
 #include "engine/base/field_json.h"
 #include "engine/base/text.h"
-#include "engine/workload/workload.h"
 
-#include <sodium.h>
-
-enum {
-    NONCE_BYTES = 8, /* 16 hex digits in the name of a run's directory */
-    WAIT_MOST = 60,  /* seconds: a client that left meanwhile is not noticed */
-};
+enum { WAIT_MOST = 60 }; /* seconds: a client that left meanwhile is not noticed */
 /* An answer about a job that may change is sent again for so long without asking the store; one about
  * a job that has ended and is cleaned up, for so long until its revision is looked at again. */
 static const nsec keep_changing = 100 * NSEC_PER_MSEC;
 static const nsec keep_settled = NSEC_PER_SEC;
 
-const struct field job_body[] = {
-    FIELD_TEXT(struct job_body, workload, "What to measure; see /workloads.", .required = true,
-               .min = 1, .max = 64),
-    FIELD_TEXT(struct job_body, target, "Where; see /targets.", .required = true, .min = 1,
-               .max = 64),
-    FIELD_VARIANT(struct job_body, params, "The workload's own parameters.",
-                  .variant = &workload_params),
-    FIELD_MAP(struct job_body, labels, "Names and values to find it by.", .max = LABEL_MOST),
-    FIELD_TEXT(struct job_body, note, "Free text.", .max = NOTE_MOST, .preset_text = ""),
-    FIELD_TEXT(struct job_body, external_ref, "What it is called elsewhere: a ticket, a commit.",
-               .max = REF_MOST, .preset_text = ""),
-    FIELD_SIGNED(struct job_body, priority, "Higher ones start first.", .min = -100, .max = 100),
-    FIELD_END,
-};
-const struct field job_post_query[] = {
-    FIELD_BOOL(struct job_post_query, dry_run,
-               "Only check; nothing changes, and the answer is the job as it would be."),
-    FIELD_END,
-};
 const struct field job_get_query[] = {
     FIELD_SECONDS(struct job_get_query, wait,
                   "Hold the answer until the job's state changes, at most for so long. An "
@@ -71,36 +46,10 @@ const struct field jobs_get_query[] = {
     FIELD_END,
 };
 
-/* ---- POST /jobs ---- */
+/* ---- what the store takes and keeps as text ---- */
 
-static void new_nonce(char text[2 * NONCE_BYTES + 1])
-{
-    unsigned char bytes[NONCE_BYTES];
-    randombytes_buf(bytes, sizeof bytes);
-    sodium_bin2hex(text, 2 * NONCE_BYTES + 1, bytes, sizeof bytes);
-}
-
-static int check_target(const struct app *app, const struct request *in,
-                        const struct job_body *body, struct problem *why)
-{
-    const struct workload *workload = workload_find(body->workload);
-    const struct targets *targets = app->targets_hold(app->service);
-    const struct target *target = targets_find(targets, body->target);
-    int result = -1;
-    if (!workload)
-        problem_field(why, "/workload", "there is no workload of this name; see /workloads");
-    else if (!target)
-        problem_field(why, "/target", "there is no target of this name; see /targets");
-    else if (auth_target(&in->principal, target->name, why) == 0 &&
-             workload_fits(workload, target, why) == 0)
-        result = workload->check ? workload->check(body->params.object, target, why) : 0;
-    app->targets_release(app->service, targets);
-    return result;
-}
-
-/* A member that the store takes as JSON, as text. */
-static int render_member(const struct field *table, const void *object, const char *name,
-                         char **ret, struct problem *why)
+int job_member_text(const struct field *table, const void *object, const char *name, char **ret,
+                    struct problem *why)
 {
     scoped_json json_t *json = fields_render(table, object);
     char *text = json_dumps(json_object_get(json, name), JSON_COMPACT);
@@ -120,73 +69,6 @@ int job_render(void *arg unused, const struct job *job, char **ret, struct probl
         return problem_memory(why);
     *ret = text;
     return 0;
-}
-
-static int preview(const struct job_new *new, struct reply *out, struct problem *why)
-{
-    struct job job = {
-        .workload = (char *)(uintptr_t) new->workload,
-        .target = (char *)(uintptr_t) new->target,
-        .host = (char *)(uintptr_t) new->host,
-        .params = (char *)(uintptr_t) new->params,
-        .labels = (char *)(uintptr_t) new->labels,
-        .note = (char *)(uintptr_t) new->note,
-        .external_ref = (char *)(uintptr_t) new->external_ref,
-        .created_by = (char *)(uintptr_t) new->created_by,
-        .priority = new->priority,
-        .created_at = clock_wall(),
-        .state = JOB_QUEUED,
-    };
-    json_t *json = job_json(&job, why);
-    if (!json)
-        return -1;
-    out->status = 200;
-    return reply_json(out, json, why);
-}
-
-static int queue(struct api *api, const struct job_new *new, const struct idempotency *key,
-                 struct reply *out, struct problem *why)
-{
-    char *answer = NULL;
-    job_id id = 0;
-    int result = store_job_add(api->app->store, new, key, job_render, NULL, &id, &answer, why);
-    if (result < 0)
-        return -1;
-    reply_bytes(out, "application/json", answer, strlen(answer));
-    if (result == 0)
-        api->app->nudge(api->app->service);
-    else if (reply_header(out, why, "Idempotency-Replayed", "true"))
-        return -1;
-    return reply_header(out, why, "Location", "/api/v1/jobs/%lld", (long long)id);
-}
-
-int jobs_post(struct api *api, struct request *in, struct reply *out, struct problem *why)
-{
-    const struct job_body *body = in->input;
-    const struct job_post_query *query = in->query;
-    scoped_free char *params = NULL, *labels = NULL;
-    char nonce[2 * NONCE_BYTES + 1];
-    struct idempotency key = { 0 };
-    if (request_key(in, &key, why) || check_target(api->app, in, body, why) ||
-        render_member(job_body, body, "params", &params, why) ||
-        render_member(job_body, body, "labels", &labels, why))
-        return -1;
-    new_nonce(nonce);
-    const struct job_new new = {
-        .workload = body->workload,
-        .target = body->target,
-        .host = api->app->host,
-        .nonce = nonce,
-        .params = params,
-        .labels = labels,
-        .note = body->note,
-        .external_ref = body->external_ref,
-        .created_by = in->principal.name,
-        .priority = body->priority,
-    };
-    if (query->dry_run)
-        return preview(&new, out, why);
-    return queue(api, &new, key.key ? &key : NULL, out, why);
 }
 
 /* ---- GET /jobs ---- */
@@ -255,7 +137,7 @@ int jobs_get(struct api *api, struct request *in, struct reply *out, struct prob
                                  .created_before = query->created_before,
                                  .oldest_first = query->sort == SORT_OLDEST,
                                  .limit = query->limit + 1 };
-    if (query->label.n && render_member(jobs_get_query, query, "label", &labels, why))
+    if (query->label.n && job_member_text(jobs_get_query, query, "label", &labels, why))
         return -1;
     filter.labels = labels;
     if (parse_cursor(query->cursor, &filter.before, why) ||

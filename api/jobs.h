@@ -10,6 +10,8 @@ struct job_body {
     struct map labels;
     char *note, *external_ref;
     int64_t priority;
+    struct matrix matrix;
+    uint64_t repeat, seed;
 };
 struct job_post_query {
     bool dry_run;
@@ -34,6 +36,9 @@ extern const struct field job_body[], job_post_query[], job_patch[], job_get_que
 
 /* The answer about a job as text, for store_job_add and store_import: what a repeated request gets, too. */
 must_check int job_render(void *arg, const struct job *job, char **ret, struct problem *why);
+/* A member of that name, rendered by the table, as JSON text. */
+must_check int job_member_text(const struct field *table, const void *object, const char *name,
+                               char **ret, struct problem *why);
 /* No more will change about it, short of a new version of this program. */
 bool job_settled(int state, int cleanup);
 /* The answer is about the job as it stands in *job, and may be kept for as long as that is good. */

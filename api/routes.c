@@ -61,7 +61,7 @@ const struct route routes[] = {
 { METHOD_GET,    API "/jobs/{id}/host",      ROLE_VIEWER,   job_host,        200,
   "What the machine did meanwhile.",                        IN(host_get_query), NONE, host_answer },
 { METHOD_GET,    API "/jobs/{id}/findings",  ROLE_VIEWER,   job_findings,    200,
-  "What the numbers mean, in words and figures.",           NONE, NONE, findings_answer },
+  "What the numbers mean, in words and figures.",           IN(findings_query), NONE, findings_answer },
 { METHOD_GET,    API "/jobs/{id}/report",    ROLE_VIEWER,   job_report,      200,
   "The job as a report: for a ticket, a browser, a program.", IN(report_query), NONE, report_answer, report_types },
 { METHOD_POST,   API "/jobs/{id}/analyse",   ROLE_OPERATOR, job_analyse,     202,

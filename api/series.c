@@ -32,7 +32,8 @@ const struct field series_get_query[] = {
                  .preset_text = "load"),
     FIELD_COUNT(struct series_get_query, points, "At most so many; more samples are thinned.",
                 .min = 2, .max = 10000, .preset = 1000),
-    FIELD_COUNT(struct series_get_query, run, "Which run; 0: all.", .max = 1000000),
+    FIELD_COUNT(struct series_get_query, run,
+                "Which run; 0: the first one, but in CSV all of them.", .max = 1000000),
     FIELD_NUMBER(struct series_get_query, from, "Only from this x on.", .preset = NAN),
     FIELD_NUMBER(struct series_get_query, to, "Only up to this x.", .preset = NAN),
     FIELD_CHOICE(struct series_get_query, format, "As the Accept header says, or in spite of it.",
@@ -42,11 +43,12 @@ const struct field series_get_query[] = {
 
 struct series_view {
     char *phase, *x, *y, *unit, *x_unit, *points;
-    uint64_t count;
+    uint64_t run, count;
     bool thinned;
 };
 const struct field series_answer[] = {
     FIELD_TEXT(struct series_view, phase, "The phase; null while there is none."),
+    FIELD_COUNT(struct series_view, run, "Of which run."),
     FIELD_TEXT(struct series_view, x, "What the x column holds."),
     FIELD_TEXT(struct series_view, y, "What min, max and mean hold."),
     FIELD_TEXT(struct series_view, unit, "Of y."),
@@ -58,26 +60,44 @@ const struct field series_answer[] = {
     FIELD_END,
 };
 
-int job_phase(const struct job *job, const char *asked, const struct phase_total **ret,
-              struct problem *why)
+/* "create, list, stat": each name once. */
+static char *phase_names(const struct job *job)
 {
     struct text known = { 0 };
     for (size_t i = 0; i < job->phases_n; i++) {
-        if (!asked || strcmp(job->phases[i].name, asked) == 0) {
-            *ret = &job->phases[i];
-            text_done(&known);
+        bool again = false;
+        for (size_t k = 0; k < i && !again; k++)
+            again = strcmp(job->phases[k].name, job->phases[i].name) == 0;
+        if (!again)
+            text_addf(&known, "%s%s", known.n ? ", " : "", job->phases[i].name);
+    }
+    return text_take(&known);
+}
+
+int job_phase(const struct job *job, const char *asked, uint64_t run,
+              const struct phase_total **ret, struct problem *why)
+{
+    bool known = false;
+    if (run == 0)
+        run = job->phases_n ? job->phases[0].run : 1;
+    for (size_t i = 0; i < job->phases_n; i++) {
+        const struct phase_total *phase = &job->phases[i];
+        bool named = !asked || strcmp(phase->name, asked) == 0;
+        known = known || named;
+        if (named && phase->run == run) {
+            *ret = phase;
             return 0;
         }
-        if (i == 0 || strcmp(job->phases[i].name, job->phases[i - 1].name) != 0)
-            text_addf(&known, "%s%s", i ? ", " : "", job->phases[i].name);
     }
     *ret = NULL;
-    int result = 0;
-    if (asked && job_state_final(job->state))
-        result = problem_field(why, "/?phase", "this job has %s%s, no phase of this name",
-                               known.n ? "the phases " : "no phases", known.at ? known.at : "");
-    text_done(&known);
-    return result;
+    if (!job_state_final(job->state) || (!asked && run <= 1))
+        return 0;
+    if (known || !asked)
+        return problem_field(why, "/?run", "this job has no run %llu%s%s", (unsigned long long)run,
+                             asked ? " of phase " : "", asked ? asked : "");
+    scoped_free char *names = phase_names(job);
+    return problem_field(why, "/?phase", "this job has %s%s, no phase of this name",
+                         names && *names ? "the phases " : "no phases", names ? names : "");
 }
 
 static json_t *number(double value, bool whole)
@@ -111,8 +131,9 @@ static json_t *series_json(const struct series_get_query *query, const struct ph
     const char *unit = phase ? phase->unit : "";
     bool by_load = strcmp(axes[query->x], "load") == 0;
     return json_pack(
-        "{s:o, s:s, s:s, s:o, s:o, s:I, s:b, s:{s:o, s:o, s:o, s:o}}", "phase",
-        phase ? json_text(phase->name) : json_null(), "x", axes[query->x], "y",
+        "{s:o, s:I, s:s, s:s, s:o, s:o, s:I, s:b, s:{s:o, s:o, s:o, s:o}}", "phase",
+        phase ? json_text(phase->name) : json_null(), "run",
+        (json_int_t)(phase ? phase->run : query->run), "x", axes[query->x], "y",
         series_measures[query->y], "unit", json_text(series_unit(query->y, unit, text)), "x_unit",
         json_text(by_load ? unit : "s"), "count", (json_int_t)series->count, "thinned",
         series->thinned, "points", "x", column(series->x, series->n, by_load), "min",
@@ -125,7 +146,7 @@ int job_columns(struct api *api, const struct job *job, const struct phase_total
 {
     scoped(series_done) struct series series = { 0 };
     const struct series_query ask = { .job = job->id,
-                                      .run = (unsigned)query->run,
+                                      .run = phase ? phase->run : 1,
                                       .phase = phase ? phase->name : NULL,
                                       .x = axes[query->x],
                                       .y = series_measures[query->y],
@@ -148,7 +169,6 @@ static int answer_json(struct api *api, const struct job *job, const struct phas
     if (job_columns(api, job, phase, query, &json, why))
         return -1;
     job_keep(out, job);
-    out->digits = CURVE_DIGITS;
     return reply_json(out, json, why);
 }
 
@@ -158,7 +178,7 @@ int job_series(struct api *api, struct request *in, struct reply *out, struct pr
     scoped(job_done) struct job job = { 0 };
     const struct phase_total *phase = NULL;
     if (store_job_get(api->app->store, in->job, &job, why) ||
-        job_phase(&job, query->phase, &phase, why))
+        job_phase(&job, query->phase, query->run, &phase, why))
         return -1;
     if (request_format(in, query->format) == AS_JSON)
         return answer_json(api, &job, phase, query, out, why);

@@ -68,6 +68,57 @@ static void a_dry_run_changes_nothing(void **state)
     answer_done(&dry);
 }
 
+static void a_job_of_a_matrix_has_a_run_of_each_point(void **state)
+{
+    struct world *world = *state;
+    char body[512];
+    body_of(
+        world, body,
+        ",\"matrix\":{\"threads\":[1,2],\"sync\":[\"none\",\"fsync\"]},\"repeat\":2,\"seed\":7");
+    struct answer dry = world_post(world, world->operator_, "/api/v1/jobs?dry_run=1", body);
+    struct answer first = world_post(world, world->operator_, "/api/v1/jobs", body);
+    struct answer second = world_post(world, world->operator_, "/api/v1/jobs", body);
+    expect_status(&dry, 200);
+    expect_status(&first, 201);
+    json_t *runs = answer_at(&first, "runs");
+    assert_int_equal(json_array_size(runs), 8);
+    assert_int_equal(answer_number(&first, "repeat"), 2);
+    assert_int_equal(answer_number(&first, "seed"), 7);
+    unsigned rounds[2] = { 0 };
+    for (size_t i = 0; i < 8; i++) {
+        json_t *run = json_array_get(runs, i), *params = json_object_get(run, "params");
+        json_int_t point = json_integer_value(json_object_get(run, "point"));
+        assert_int_equal(json_integer_value(json_object_get(run, "run")), i + 1);
+        assert_string_equal(json_string_value(json_object_get(run, "state")), "queued");
+        assert_int_equal(json_integer_value(json_object_get(params, "threads")), point < 2 ? 1 : 2);
+        assert_string_equal(json_string_value(json_object_get(params, "sync")),
+                            point % 2 ? "fsync" : "none");
+        rounds[i / 4] |= 1u << point;
+    }
+    assert_int_equal(rounds[0], 15);
+    assert_int_equal(rounds[1], 15);
+    assert_true(json_equal(runs, answer_at(&second, "runs"))); /* the seed says it all */
+    assert_true(json_equal(runs, answer_at(&dry, "runs")));
+    answer_done(&dry);
+    answer_done(&first);
+    answer_done(&second);
+}
+
+static void without_a_seed_one_is_chosen(void **state)
+{
+    struct world *world = *state;
+    char body[512];
+    body_of(world, body, ",\"repeat\":3");
+    struct answer first = world_post(world, world->operator_, "/api/v1/jobs", body);
+    struct answer second = world_post(world, world->operator_, "/api/v1/jobs", body);
+    expect_status(&first, 201);
+    assert_true(answer_number(&first, "seed") > 0);
+    assert_true(answer_number(&first, "seed") != answer_number(&second, "seed"));
+    assert_int_equal(json_array_size(answer_at(&first, "runs")), 3);
+    answer_done(&first);
+    answer_done(&second);
+}
+
 static struct answer post_keyed(struct world *world, const char *token, const char *key,
                                 const char *body)
 {
@@ -398,6 +449,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_a_job_and_nudges_the_dispatcher),
         cmocka_unit_test(a_dry_run_changes_nothing),
+        cmocka_unit_test(a_job_of_a_matrix_has_a_run_of_each_point),
+        cmocka_unit_test(without_a_seed_one_is_chosen),
         cmocka_unit_test(the_same_request_twice_makes_one_job),
         cmocka_unit_test(refuses_a_bad_idempotency_key),
         cmocka_unit_test(pages_through_the_list),
