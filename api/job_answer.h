@@ -7,7 +7,7 @@ struct findings_query {
     uint64_t run;
 };
 extern const struct field findings_answer[], findings_query[]; /* findings.c */
-extern const struct field jobs_answer[];     /* {"items": [...], "next_cursor"} */
+extern const struct field jobs_answer[];                       /* {"items": [...], "next_cursor"} */
 
 /* A new object; NULL with why. */
 json_t *job_json(const struct job *job, struct problem *why);

@@ -65,7 +65,8 @@ enum limit_reason {
 };
 
 /* NULL-terminated, in the order of the enums, for FT_CHOICE. */
-extern const char *const job_states[], *const run_states[], *const cleanup_states[], *const limit_reasons[];
+extern const char *const job_states[], *const run_states[], *const cleanup_states[],
+                                                                *const limit_reasons[];
 int name_index(const char *const *names, const char *name); /* -1: none */
 bool job_state_final(enum job_state state);
 
