@@ -1,6 +1,7 @@
 /* The system's own calls, one after the other. */
 #include "engine/direct.h"
 #include "engine/io/backend.h"
+#include "engine/io/descriptor.h"
 
 struct io_session {
     int folder;
@@ -33,21 +34,10 @@ static int posix_file_open(struct io_session *session, const char *name, unsigne
     struct io_file *file = malloc(sizeof *file);
     if (!file)
         return problem_memory(why);
-    file->fd = openat(session->folder, name,
-                      O_RDWR | O_NOFOLLOW | O_CLOEXEC | (flags & IO_CREATE ? O_CREAT | O_EXCL : 0) |
-                          (flags & IO_DIRECT ? O_DIRECT : 0),
-                      0600);
+    file->fd = descriptor_open(session->folder, name, flags, why);
     if (file->fd < 0) {
-        int error = errno;
         free(file);
-        if (error == EINVAL && flags & IO_DIRECT)
-            return problem_field(
-                why, "/params/direct",
-                "direct must be no here: the target's filesystem refuses O_DIRECT");
-        if (error == EEXIST)
-            return problem_set(why, PROBLEM_CONFLICT, "%s is there already", name);
-        return problem_errno(why, error, "cannot %s %s", flags & IO_CREATE ? "create" : "open",
-                             name);
+        return -1;
     }
     *ret = file;
     return 0;
