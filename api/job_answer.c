@@ -143,6 +143,17 @@ static const struct field job_problem_answer[] = {
     FIELD_END,
 };
 
+struct kept_view {
+    char *workspace;
+    uint64_t files, bytes;
+};
+static const struct field kept_answer[] = {
+    FIELD_TEXT(struct kept_view, workspace, "The folder in which they are, on the target."),
+    FIELD_COUNT(struct kept_view, files, "How many there are.", .unit = "files"),
+    FIELD_COUNT(struct kept_view, bytes, "What was written to them.", .unit = "bytes"),
+    FIELD_END,
+};
+
 struct job_view {
     uint64_t id, removed, revision;
     char *workload, *target, *name, *host, *params, *labels, *note, *external_ref, *created_by;
@@ -155,8 +166,9 @@ struct job_view {
     char *findings, *environment;
     void *problem;
     int state, cleanup;
-    char *foreign;
-    bool stuck, pinned, imported;
+    char *foreign, *cleanup_reason;
+    void *kept;
+    bool deleting, stuck, pinned, imported;
 };
 const struct field job_answer[] = {
     FIELD_COUNT(struct job_view, id, "Its number; null in the answer to a dry run.",
@@ -196,6 +208,12 @@ const struct field job_answer[] = {
                  .choices = cleanup_states),
     FIELD_COUNT(struct job_view, removed, "Entries that clean-up removed."),
     FIELD_JSON(struct job_view, foreign, "Names that clean-up found, did not make, and left."),
+    FIELD_TEXT(struct job_view, cleanup_reason,
+               "Why clean-up is blocked, or why kept files could not be removed; else null."),
+    FIELD_OBJECT(struct job_view, kept,
+                 "Files that it was asked to leave on its target; null: none. DELETE removes them.",
+                 .of = kept_answer, .of_size = sizeof(struct kept_view)),
+    FIELD_BOOL(struct job_view, deleting, "It goes as soon as its kept files are removed."),
     FIELD_BOOL(struct job_view, stuck, "The kernel holds one of its lanes."),
     FIELD_BOOL(struct job_view, pinned, "It cannot be deleted."),
     FIELD_COUNT(struct job_view, revision, "Rises with every change."),
@@ -337,6 +355,8 @@ static struct job_view view_job(const struct job *job)
         .environment = job->environment ? job->environment : borrowed("{}"),
         .cleanup = job->cleanup,
         .foreign = job->foreign_entries ? job->foreign_entries : borrowed("[]"),
+        .cleanup_reason = job->cleanup_reason,
+        .deleting = job->deleting,
         .stuck = job->stuck,
         .pinned = job->pinned,
     };
@@ -346,6 +366,7 @@ json_t *job_json(const struct job *job, struct problem *why)
 {
     struct job_view view = view_job(job);
     struct progress_view progress;
+    struct kept_view kept = { job->kept_workspace, job->kept_files, job->kept_bytes };
     struct job_problem_view problem = { borrowed(problem_slug(job->problem.code)),
                                         borrowed(job->problem.field),
                                         borrowed(job->problem.message) };
@@ -361,6 +382,7 @@ json_t *job_json(const struct job *job, struct problem *why)
             view_phase(&job->phases[i], &phases[i]);
         view.phases = (struct array){ job->phases_n, phases };
         view.progress = view_progress(job, &progress) ? &progress : NULL;
+        view.kept = job->kept_workspace ? &kept : NULL;
         view.problem = job->problem.code != PROBLEM_NONE ? &problem : NULL;
         json = fields_render(job_answer, &view);
     }

@@ -97,14 +97,39 @@ static int forget_files(void *arg, job_id id, struct problem *why)
     return app->forget(app->service, id, why);
 }
 
-int job_delete(struct api *api, struct request *in, struct reply *out unused, struct problem *why)
+/* Kept files are removed by a runner, which finds the target in the settings: without it they would stay for
+ * ever. */
+static int check_kept(const struct app *app, const struct job *job, struct problem *why)
 {
-    scoped(job_done) struct job job = { 0 };
+    if (job->cleanup != CLEANUP_KEPT || strcmp(job->host, app->host) != 0)
+        return 0;
+    const struct targets *targets = app->targets_hold(app->service);
+    bool is_there = targets_find(targets, job->target) != NULL;
+    app->targets_release(app->service, targets);
+    if (is_there)
+        return 0;
+    return problem_set(why, PROBLEM_CONFLICT,
+                       "job %lld keeps %llu files on target %s, which the settings do not have any "
+                       "more: they cannot be removed until it is there again",
+                       (long long)job->id, (unsigned long long)job->kept_files, job->target);
+}
+
+int job_delete(struct api *api, struct request *in, struct reply *out, struct problem *why)
+{
+    scoped(job_done) struct job job = { 0 }, now = { 0 };
     struct app *app = api->app;
     if (store_job_get(app->store, in->job, &job, why) ||
-        auth_target(&in->principal, job.target, why) ||
-        store_job_delete(app->store, in->job, forget_files, app, why))
+        auth_target(&in->principal, job.target, why) || check_kept(app, &job, why))
+        return -1;
+    int later = store_job_delete(app->store, in->job, forget_files, app, why);
+    if (later < 0)
         return -1;
     cache_stale(api->cache, in->job);
-    return 0;
+    if (later == 0)
+        return 0;
+    app->nudge(app->service);
+    if (store_job_get(app->store, in->job, &now, why))
+        return -1;
+    out->status = 202;
+    return answer_job(&now, out, why);
 }

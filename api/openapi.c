@@ -65,10 +65,10 @@ static json_t *parameters(const struct route *route)
     return list;
 }
 
-static json_t *success(const struct route *route)
+static json_t *success(const struct route *route, unsigned status)
 {
     json_t *response = json_pack("{s:s}", "description", route->summary);
-    if (route->status == 204)
+    if (status == 204)
         return response;
     json_t *content = json_object();
     for (const char *const *type = route->types ? route->types : json_alone; *type; type++) {
@@ -106,11 +106,14 @@ static json_t *responses(const struct route *route)
     json_t *all = json_object();
     char status[8];
     snprintf(status, sizeof status, "%u", route->status);
-    json_object_set_new(all, status, success(route));
+    json_object_set_new(all, status, success(route, route->status));
+    if (route->status == 204 &&
+        route->answer) /* asked for, and going on: the answer is how it stands */
+        json_object_set_new(all, "202", success(route, 202));
     if (route->handle == job_events) /* nothing more will happen */
         json_object_set_new(all, "204", json_pack("{s:s}", "description", "There is no more."));
     if (route->keyed) { /* a dry run creates nothing */
-        json_object_set_new(all, "200", success(route));
+        json_object_set_new(all, "200", success(route, 200));
     }
     for (size_t i = 0; i < COUNT_OF(problems); i++)
         if (problems[i].told)

@@ -16,6 +16,18 @@ struct target_view {
     double reserve;
     bool busy, usable;
     struct texts workloads;
+    void *kept;
+};
+
+/* What jobs left there on request. */
+struct kept_space {
+    uint64_t jobs, files, bytes;
+};
+static const struct field kept_space_answer[] = {
+    FIELD_COUNT(struct kept_space, jobs, "Jobs that keep files there."),
+    FIELD_COUNT(struct kept_space, files, "How many they are.", .unit = "files"),
+    FIELD_COUNT(struct kept_space, bytes, "What was written to them.", .unit = "bytes"),
+    FIELD_END,
 };
 const struct field target_answer[] = {
     FIELD_TEXT(struct target_view, name, "Its name in jobs."),
@@ -32,6 +44,9 @@ const struct field target_answer[] = {
     FIELD_TEXT(struct target_view, busy_reason, "What goes on there; null if nothing does."),
     FIELD_BOOL(struct target_view, usable, "Whether a run could start now."),
     FIELD_TEXT(struct target_view, reason, "Why it is not usable."),
+    FIELD_OBJECT(struct target_view, kept,
+                 "Files that jobs were asked to leave there, until they are deleted.",
+                 .of = kept_space_answer, .of_size = sizeof(struct kept_space)),
     FIELD_TEXTS(struct target_view, workloads, "Which workloads fit it."),
     FIELD_END,
 };
@@ -84,14 +99,36 @@ static int note_busy(void *arg, const struct job *job, struct problem *why)
     return json_object_set_new(arg, job->target, say_busy(job)) ? problem_memory(why) : 0;
 }
 
+/* What goes on at the targets and what is kept there, by their names. */
+struct use {
+    json_t *busy, *kept;
+};
+
+static int note_kept(void *arg, const char *target, uint64_t jobs, uint64_t files, uint64_t bytes,
+                     struct problem *why)
+{
+    json_t *kept = json_pack("[I, I, I]", (json_int_t)jobs, (json_int_t)files, (json_int_t)bytes);
+    return json_object_set_new(arg, target, kept) ? problem_memory(why) : 0;
+}
+
+static struct kept_space kept_at(const json_t *all, const char *target)
+{
+    const json_t *kept = json_object_get(all, target);
+    return (struct kept_space){ (uint64_t)json_integer_value(json_array_get(kept, 0)),
+                                (uint64_t)json_integer_value(json_array_get(kept, 1)),
+                                (uint64_t)json_integer_value(json_array_get(kept, 2)) };
+}
+
 static json_t *count_or_null(uint64_t count, bool known)
 {
     return known ? json_integer((json_int_t)count) : json_null();
 }
 
 /* What the table cannot say: counts that are not known. */
-static json_t *target_json(const struct app *app, const struct target *target, const json_t *busy)
+static json_t *target_json(const struct app *app, const struct target *target,
+                           const struct use *use)
 {
+    struct kept_space kept = kept_at(use->kept, target->name);
     struct target_facts facts = { 0 };
     bool known = app->target_facts(app->service, target->name, &facts);
     char *fitting[TEXTS_MOST];
@@ -101,13 +138,15 @@ static json_t *target_json(const struct app *app, const struct target *target, c
         .filesystem = facts.filesystem[0] ? facts.filesystem : NULL,
         .mount_options = facts.mount_options[0] ? facts.mount_options : NULL,
         .reserve = target->reserve,
-        .busy = json_object_get(busy, target->name) != NULL,
-        .busy_reason = (char *)(uintptr_t)json_string_value(json_object_get(busy, target->name)),
+        .busy = json_object_get(use->busy, target->name) != NULL,
+        .busy_reason =
+            (char *)(uintptr_t)json_string_value(json_object_get(use->busy, target->name)),
         .usable = known && facts.usable,
         .reason = !known         ? (char[]){ "it has not been looked at yet" }
                   : facts.usable ? NULL
                                  : facts.reason,
         .workloads.at = fitting,
+        .kept = &kept,
     };
     for (size_t i = 0; workload_all()[i] && view.workloads.n < TEXTS_MOST; i++)
         if (fits(workload_all()[i], target))
@@ -124,16 +163,18 @@ static json_t *target_json(const struct app *app, const struct target *target, c
 /* Those that *name (NULL: all) names, as a list. */
 static int list_targets(const struct app *app, const char *name, json_t **ret, struct problem *why)
 {
-    scoped_json json_t *busy = json_object();
+    scoped_json json_t *busy = json_object(), *kept = json_object();
+    const struct use use = { busy, kept };
     json_t *items = json_array();
-    if (store_job_open(app->store, app->host, note_busy, busy, why)) {
+    if (store_job_open(app->store, app->host, note_busy, busy, why) ||
+        store_kept(app->store, app->host, note_kept, kept, why)) {
         json_decref(items);
         return -1;
     }
     const struct targets *targets = app->targets_hold(app->service);
     for (size_t i = 0; i < targets->n; i++)
         if (!name || strcmp(targets->at[i].name, name) == 0)
-            json_array_append_new(items, target_json(app, &targets->at[i], busy));
+            json_array_append_new(items, target_json(app, &targets->at[i], &use));
     app->targets_release(app->service, targets);
     *ret = items;
     return 0;

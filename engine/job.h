@@ -30,7 +30,8 @@ typedef int64_t job_id;
     X(PENDING, "pending") \
     X(RUNNING, "running") \
     X(DONE, "done")       \
-    X(BLOCKED, "blocked")
+    X(BLOCKED, "blocked") \
+    X(KEPT, "kept")
 #define LIMIT_REASONS(X)                  \
     X(SPACE, "space")                     \
     X(INODES, "inodes")                   \

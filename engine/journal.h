@@ -56,7 +56,9 @@ struct journal_record {
     enum job_state outcome; /* end */
     struct problem problem;
 
-    enum cleanup_state cleanup; /* cleanup: running, done, blocked; "removed", "foreign":[names] */
+    enum cleanup_state
+        cleanup; /* cleanup: running, done, blocked, kept; "removed","foreign":[names],
+                                 * "reason" (blocked), "workspace","files","bytes" (kept) */
     uint64_t removed;
 };
 
@@ -111,6 +113,22 @@ must_check int journal_end(struct journal *journal, unsigned run, unsigned leg,
 must_check int journal_cleanup(struct journal *journal, unsigned run, unsigned leg,
                                enum cleanup_state state, uint64_t removed,
                                const char *const *foreign, size_t foreign_n, struct problem *why);
+/* A clean-up that could not go on, and the reason. */
+must_check int journal_cleanup_blocked(struct journal *journal, unsigned run, unsigned leg,
+                                       uint64_t removed, const char *const *foreign,
+                                       size_t foreign_n, const struct problem *reason,
+                                       struct problem *why);
+/* What a run leaves on the target because it was asked to. */
+struct kept_files {
+    const char *workspace; /* the name of the run directory */
+    uint64_t files, bytes;
+};
+/* Before `end`, so that no crash lets a job succeed without it. */
+must_check int journal_kept(struct journal *journal, unsigned run, unsigned leg,
+                            const struct kept_files *kept, struct problem *why);
+/* From now on problems name this path as `instead`: everybody who may see the job reads them. */
+must_check int journal_hide(struct journal *journal, const char *path, const char *instead,
+                            struct problem *why);
 /* Any other record: appended with seq and crc; steals it. Flushed to the file, not fsynced. */
 must_check int journal_append(struct journal *journal, json_t *record, struct problem *why);
 must_check int journal_sync(struct journal *journal, struct problem *why); /* fsync */

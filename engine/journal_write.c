@@ -16,8 +16,9 @@ enum {
 
 struct journal {
     int fd;
-    uint64_t seq; /* of the last line */
-    off_t end;    /* after the last whole line */
+    uint64_t seq;         /* of the last line */
+    off_t end;            /* after the last whole line */
+    char *hidden, *shown; /* a path, and what it is called in problems; NULL: none */
     char line[SAMPLES_LINE];
 };
 
@@ -57,6 +58,8 @@ struct journal *journal_close(struct journal *journal)
     if (!journal)
         return NULL;
     close(journal->fd);
+    free(journal->hidden);
+    free(journal->shown);
     free(journal);
     return NULL;
 }
@@ -382,6 +385,37 @@ int journal_run_end(struct journal *journal, unsigned run, unsigned leg, const c
     return journal_append(journal, record, why);
 }
 
+int journal_hide(struct journal *journal, const char *path, const char *instead,
+                 struct problem *why)
+{
+    scoped_free char *hidden = strdup(path), *shown = strdup(instead);
+    if (!hidden || !shown)
+        return problem_memory(why);
+    free(journal->hidden);
+    free(journal->shown);
+    journal->hidden = steal(&hidden);
+    journal->shown = steal(&shown);
+    return 0;
+}
+
+/* As others may read it. */
+static struct problem public(const struct journal *journal, const struct problem *problem)
+{
+    struct problem told = *problem;
+    if (journal->hidden)
+        problem_hide(&told, journal->hidden, journal->shown);
+    return told;
+}
+
+static json_t *problem_json(const struct journal *journal, const struct problem *problem)
+{
+    if (!problem || !problem->code)
+        return json_null();
+    struct problem told = public(journal, problem);
+    return json_pack("{s:s, s:s, s:s}", "code", problem_slug(told.code), "field", told.field,
+                     "message", told.message);
+}
+
 int journal_end(struct journal *journal, unsigned run, unsigned leg, enum job_state outcome,
                 const struct problem *problem, const char *const *foreign, size_t foreign_n,
                 struct problem *why)
@@ -389,24 +423,48 @@ int journal_end(struct journal *journal, unsigned run, unsigned leg, enum job_st
     json_t *record = record_new("end", run, leg);
     set_now(record);
     json_object_set_new(record, "outcome", json_string(job_states[outcome]));
-    json_object_set_new(record, "problem",
-                        problem && problem->code
-                            ? json_pack("{s:s, s:s, s:s}", "code", problem_slug(problem->code),
-                                        "field", problem->field, "message", problem->message)
-                            : json_null());
+    json_object_set_new(record, "problem", problem_json(journal, problem));
     if (foreign_n)
         set_names(record, foreign, foreign_n);
     return journal_append(journal, record, why);
 }
 
-int journal_cleanup(struct journal *journal, unsigned run, unsigned leg, enum cleanup_state state,
-                    uint64_t removed, const char *const *foreign, size_t foreign_n,
-                    struct problem *why)
+static json_t *cleanup_new(unsigned run, unsigned leg, enum cleanup_state state, uint64_t removed,
+                           const char *const *foreign, size_t foreign_n)
 {
     json_t *record = record_new("cleanup", run, leg);
     set_now(record);
     json_object_set_new(record, "state", json_string(cleanup_states[state]));
     set_count(record, "removed", removed);
     set_names(record, foreign, foreign_n);
+    return record;
+}
+
+int journal_cleanup(struct journal *journal, unsigned run, unsigned leg, enum cleanup_state state,
+                    uint64_t removed, const char *const *foreign, size_t foreign_n,
+                    struct problem *why)
+{
+    return journal_append(journal, cleanup_new(run, leg, state, removed, foreign, foreign_n), why);
+}
+
+int journal_cleanup_blocked(struct journal *journal, unsigned run, unsigned leg, uint64_t removed,
+                            const char *const *foreign, size_t foreign_n,
+                            const struct problem *reason, struct problem *why)
+{
+    json_t *record = cleanup_new(run, leg, CLEANUP_BLOCKED, removed, foreign, foreign_n);
+    if (reason->code) {
+        struct problem told = public(journal, reason);
+        json_object_set_new(record, "reason", json_string(told.message));
+    }
+    return journal_append(journal, record, why);
+}
+
+int journal_kept(struct journal *journal, unsigned run, unsigned leg, const struct kept_files *kept,
+                 struct problem *why)
+{
+    json_t *record = cleanup_new(run, leg, CLEANUP_KEPT, 0, NULL, 0);
+    json_object_set_new(record, "workspace", json_string(kept->workspace));
+    set_count(record, "files", kept->files);
+    set_count(record, "bytes", kept->bytes);
     return journal_append(journal, record, why);
 }

@@ -106,11 +106,28 @@ static enum job_state tell_end(struct run *run, enum job_state outcome, struct p
     return JOB_FAILED;
 }
 
+/* What is to stay is told before the run has succeeded: no crash in between can lose it. */
+static int tell_kept(struct run *run, const struct workload *workload, const void *params,
+                     struct problem *why)
+{
+    const struct run_options *with = &run->with;
+    struct kept_files kept = { .workspace = with->name };
+    if (with->null || !workload->keeps || !workload->keeps(params))
+        return 0;
+    workload->count_kept(run, &kept);
+    if (kept.files == 0)
+        return 0;
+    if (journal_kept(with->journal, with->run, with->leg, &kept, why))
+        return -1;
+    run->keeps = true;
+    return 0;
+}
+
 enum job_state run_execute(struct run *run, const struct workload *workload, const void *params,
                            struct problem *why)
 {
     enum job_state outcome = JOB_SUCCEEDED;
-    if (workload->run(run, params, why))
+    if (workload->run(run, params, why) || tell_kept(run, workload, params, why))
         outcome = why->code == PROBLEM_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
     return tell_end(run, outcome, why);
 }
@@ -208,9 +225,25 @@ int run_removed(struct run *run, uint64_t n, struct problem *why)
     return tell_cleanup(run, CLEANUP_RUNNING, why);
 }
 
+/* The last record of a clean-up that is not done says why: the reason is never empty. */
+static int tell_blocked(struct run *run, const struct problem *cause, struct problem *why)
+{
+    struct problem reason = *cause;
+    if (run->foreign.n)
+        problem_set(&reason, PROBLEM_CONFLICT,
+                    "the run directory holds what the run did not make, and was left");
+    return journal_cleanup_blocked(run->with.journal, run->with.run, run->with.leg, run->removed,
+                                   (const char *const *)run->foreign.at, run->foreign.n, &reason,
+                                   why);
+}
+
 int run_clean(struct run *run, const struct workload *workload, const void *params,
               enum cleanup_state *ret, struct problem *why)
 {
+    if (run->keeps) {
+        *ret = CLEANUP_KEPT;
+        return 0;
+    }
     run->next_clean = clock_monotonic() + CLEAN_EVERY;
     for (size_t i = 0; i < run->foreign.n; i++)
         if (run_spare(run, run->foreign.at[i], why))
@@ -221,7 +254,9 @@ int run_clean(struct run *run, const struct workload *workload, const void *para
     int result = workload->clean(run, params, why);
     enum cleanup_state state = result || run->foreign.n ? CLEANUP_BLOCKED : CLEANUP_DONE;
     struct problem unsaid = { 0 };
-    if (tell_cleanup(run, state, &unsaid) || journal_sync(run->with.journal, &unsaid)) {
+    int told = state == CLEANUP_BLOCKED ? tell_blocked(run, why, &unsaid)
+                                        : tell_cleanup(run, state, &unsaid);
+    if (told || journal_sync(run->with.journal, &unsaid)) {
         if (!why->code)
             *why = unsaid;
         return -1;

@@ -92,7 +92,8 @@ struct run *run_free(struct run *run);
  * came of it: succeeded, failed or cancelled, with the problem in *why for the latter two. */
 enum job_state run_execute(struct run *run, const struct workload *workload, const void *params,
                            struct problem *why);
-/* Removes what the run made, with `cleanup` records; done or blocked. -1: it could not go on, and what
+/* Removes what the run made, with `cleanup` records; done or blocked; kept when this run has just told that
+ * its files stay. -1: it could not go on, and what
  * is left is listed as far as it is known. */
 must_check int run_clean(struct run *run, const struct workload *workload, const void *params,
                          enum cleanup_state *ret, struct problem *why);

@@ -24,6 +24,7 @@ struct run {
     struct names foreign; /* found, to be listed */
     struct names spared;  /* to be left by clean-up, wherever they are found */
     uint64_t removed;
+    bool keeps; /* it has told that its files stay */
     nsec next_clean;
     bool between; /* cleaning, and another run is to follow: a signal ends the job */
 };

@@ -103,6 +103,11 @@ static int check_point(const struct runs *runs, const struct sweep_asked *asked,
     if (runs_params(runs, point, &params, why))
         return -1;
     int result = runs->workload->check(params, asked->target, why);
+    if (result == 0 && runs->workload->keeps && runs->workload->keeps(params) &&
+        runs->points * asked->repeat > 1)
+        result = problem_field(why, "/params/keep_files",
+                               "keep_files goes with one run: what it leaves would be part of what "
+                               "the next one finds");
     params_free(runs->workload, params);
     return result ? blame(runs, asked, point, why) : 0;
 }

@@ -403,6 +403,10 @@ static int take_cleanup(struct ingest *ingest, const struct journal_record *reco
     param_text(&run, names);
     param_int(&job, ingest->job);
     param_text(&job, cleanup_states[record->cleanup]);
+    param_text(&job, json_string_value(json_object_get(record->json, "reason")));
+    param_text(&job, json_string_value(json_object_get(record->json, "workspace")));
+    param_int(&job, json_integer_value(json_object_get(record->json, "files")));
+    param_int(&job, json_integer_value(json_object_get(record->json, "bytes")));
     /* Its runner is gone or the run has ended: no more will be measured of it. */
     if (gather_seal_all(ingest, why) < 0 || ingest_transaction(ingest, why) < 0 ||
         query_do(ingest->connection, QUERY_INGEST_CLEANUP_RUN, &run, NULL, why) < 0)

@@ -43,15 +43,21 @@ enum column {
     MATRIX,
     REPEAT,
     SEED,
+    CLEANUP_REASON,
+    KEPT_WORKSPACE,
+    KEPT_FILES,
+    KEPT_BYTES,
+    DELETING,
 };
 
 void job_done(struct job *job)
 {
-    char **const texts[] = { &job->workload,    &job->target,     &job->host,
-                             &job->nonce,       &job->params,     &job->labels,
-                             &job->note,        &job->created_by, &job->external_ref,
-                             &job->environment, &job->boot_id,    &job->foreign_entries,
-                             &job->findings,    &job->name,       &job->matrix };
+    char **const texts[] = { &job->workload,       &job->target,        &job->host,
+                             &job->nonce,          &job->params,        &job->labels,
+                             &job->note,           &job->created_by,    &job->external_ref,
+                             &job->environment,    &job->boot_id,       &job->foreign_entries,
+                             &job->findings,       &job->name,          &job->matrix,
+                             &job->cleanup_reason, &job->kept_workspace };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(*texts[i]);
     for (size_t i = 0; i < job->runs_n; i++)
@@ -97,6 +103,8 @@ static int texts_read(const PGresult *result, int row, struct job *job, struct p
         { FINDINGS, &job->findings },
         { NAME, &job->name },
         { MATRIX, &job->matrix },
+        { CLEANUP_REASON, &job->cleanup_reason },
+        { KEPT_WORKSPACE, &job->kept_workspace },
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (cell_copy(result, row, (int)texts[i].column, texts[i].ret, why) < 0)
@@ -125,6 +133,9 @@ int job_read(const PGresult *result, int row, struct job *ret, struct problem *w
         .imported = cell_bool(result, row, IMPORTED),
         .repeat = (uint64_t)cell_int(result, row, REPEAT),
         .seed = (uint64_t)cell_int(result, row, SEED),
+        .kept_files = (uint64_t)cell_int(result, row, KEPT_FILES),
+        .kept_bytes = (uint64_t)cell_int(result, row, KEPT_BYTES),
+        .deleting = cell_bool(result, row, DELETING),
     };
     if (!cell_null(result, row, PROBLEM_CODE)) {
         /* A code of a newer version is still a problem. */

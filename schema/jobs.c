@@ -163,9 +163,21 @@ int store_job_finish(struct store *store, job_id id, enum job_state outcome,
 
 int store_job_cleanup(struct store *store, job_id id, enum cleanup_state state, struct problem *why)
 {
+    return store_job_cleanup_because(store, id, state, NULL, why);
+}
+
+int store_job_cleanup_because(struct store *store, job_id id, enum cleanup_state state,
+                              const char *reason, struct problem *why)
+{
     struct params params = { 0 };
+    scoped_free char *scrubbed = reason ? strdup(reason) : NULL;
+    if (reason && !scrubbed)
+        return problem_memory(why);
+    if (scrubbed)
+        text_scrub(scrubbed);
     param_int(&params, id);
     param_text(&params, cleanup_states[state]);
+    param_text(&params, scrubbed);
     return change(store, QUERY_JOB_CLEANUP, id, &params, why);
 }
 
@@ -209,9 +221,11 @@ int store_job_change(struct store *store, job_id id, const struct job_change *wa
     return problem_set(why, PROBLEM_STALE, "job %lld has changed since it was read", (long long)id);
 }
 
-/* Why a job cannot be deleted; NULL: it can. */
-static const char *held_by(int state, int cleanup, bool pinned)
+/* Why a job cannot be deleted; NULL: it can, perhaps once its kept files are gone. */
+static const char *held_by(int state, int cleanup, bool pinned, bool deleting)
 {
+    if (deleting)
+        return NULL;
     if (!job_state_final(state))
         return "has not ended: cancel it first";
     if (cleanup == CLEANUP_PENDING || cleanup == CLEANUP_RUNNING)
@@ -233,11 +247,17 @@ int store_job_delete(struct store *store, job_id id, job_gone_fn *first, void *a
         return -1;
     if (PQntuples(found) == 0)
         return not_found(id, why);
-    const char *held =
-        held_by(name_index(job_states, cell_text(found, 0, 0)),
-                name_index(cleanup_states, cell_text(found, 0, 1)), cell_bool(found, 0, 2));
+    int cleanup = name_index(cleanup_states, cell_text(found, 0, 1));
+    const char *held = held_by(name_index(job_states, cell_text(found, 0, 0)), cleanup,
+                               cell_bool(found, 0, 2), cell_bool(found, 0, 3));
     if (held)
         return problem_set(why, PROBLEM_CONFLICT, "job %lld %s", (long long)id, held);
+    if (cleanup != CLEANUP_DONE && cleanup != CLEANUP_NONE) {
+        if (query_do(connection, QUERY_JOB_DELETING, &params, NULL, why) < 0 ||
+            transaction_commit(connection, why) < 0)
+            return -1;
+        return 1;
+    }
     if (query_do(connection, QUERY_JOB_DELETE, &params, NULL, why) < 0 || first(arg, id, why) < 0)
         return -1;
     return transaction_commit(connection, why);
@@ -265,5 +285,23 @@ int store_job_events(struct store *store, job_id id, int64_t after, struct job_e
             .stuck = cell_bool(result, (int)i, 4),
         };
     *ret_n = n;
+    return 0;
+}
+
+int store_kept(struct store *store, const char *host, kept_fn *each, void *arg, struct problem *why)
+{
+    scoped_result PGresult *result = NULL;
+    {
+        scoped_connection struct connection *connection = NULL;
+        struct params params = { 0 };
+        param_text(&params, host);
+        if (store_borrow(store, &connection, why) < 0 ||
+            query_run(connection, QUERY_JOB_KEPT, &params, &result, why) < 0)
+            return -1;
+    }
+    for (int row = 0; row < PQntuples(result); row++)
+        if (each(arg, cell_text(result, row, 0), (uint64_t)cell_int(result, row, 1),
+                 (uint64_t)cell_int(result, row, 2), (uint64_t)cell_int(result, row, 3), why) < 0)
+            return -1;
     return 0;
 }

@@ -39,11 +39,15 @@ struct job {
     struct problem problem;
     uint64_t removed;      /* by clean-up */
     char *foreign_entries; /* JSON array of names that clean-up left */
-    char *findings;        /* JSON array; empty until it is analysed */
-    int analysis;          /* version of the analysis that found them; 0: not analysed yet */
-    bool pinned;           /* cannot be deleted */
-    bool imported;         /* it ran elsewhere: target "", and a name */
-    char *name;            /* what an imported one was measured on; "" */
+    char *cleanup_reason;  /* why clean-up is blocked; NULL: nothing to tell */
+    char *kept_workspace;  /* NULL: it keeps no files on its target */
+    uint64_t kept_files, kept_bytes;
+    bool deleting;  /* it goes as soon as its kept files are removed */
+    char *findings; /* JSON array; empty until it is analysed */
+    int analysis;   /* version of the analysis that found them; 0: not analysed yet */
+    bool pinned;    /* cannot be deleted */
+    bool imported;  /* it ran elsewhere: target "", and a name */
+    char *name;     /* what an imported one was measured on; "" */
     char *boot_id;
     pid_t pid;
     uint64_t pid_start;
@@ -111,8 +115,12 @@ must_check int store_job_cancel(struct store *store, job_id id, int *ret_state,
 must_check int store_job_finish(struct store *store, job_id id, enum job_state outcome,
                                 enum cleanup_state cleanup, const struct problem *problem,
                                 struct problem *why);
+/* CONFLICT: another job uses the target. */
 must_check int store_job_cleanup(struct store *store, job_id id, enum cleanup_state state,
                                  struct problem *why);
+/* The same, and why (NULL: nothing to tell). KEPT and DONE give up deleting it. */
+must_check int store_job_cleanup_because(struct store *store, job_id id, enum cleanup_state state,
+                                         const char *reason, struct problem *why);
 struct job_change {
     const char *note, *labels, *external_ref; /* NULL: as it is; labels: a JSON object */
     const bool *pinned;                       /* NULL: as it is */
@@ -121,7 +129,8 @@ struct job_change {
 must_check int store_job_change(struct store *store, job_id id, const struct job_change *change,
                                 struct problem *why);
 /* A job that has ended and is cleaned up, with all that belongs to it; CONFLICT for another one and one
- * that is pinned. `first` is called before it is gone for good; if that fails nothing has happened. */
+ * that is pinned. `first` is called before it is gone for good; if that fails nothing has happened. 1: it
+ * keeps files on its target, and goes once the daemon has removed them. */
 typedef int job_gone_fn(void *arg, job_id id, struct problem *why);
 must_check int store_job_delete(struct store *store, job_id id, job_gone_fn *first, void *arg,
                                 struct problem *why);
@@ -138,7 +147,13 @@ must_check int store_job_events(struct store *store, job_id id, int64_t after,
                                 struct job_event *events, size_t room, size_t *ret_n,
                                 struct problem *why);
 must_check int store_job_stuck(struct store *store, job_id id, bool stuck, struct problem *why);
-/* Every job of this host that is not final or whose clean-up is pending, running or blocked. */
+/* What kept files take on each target of this host. */
+typedef int kept_fn(void *arg, const char *target, uint64_t jobs, uint64_t files, uint64_t bytes,
+                    struct problem *why);
+must_check int store_kept(struct store *store, const char *host, kept_fn *each, void *arg,
+                          struct problem *why);
+/* Every job of this host that is not final, or whose clean-up is pending, running or blocked, or that is to
+ * be deleted. */
 must_check int store_job_open(struct store *store, const char *host, job_fn *each, void *arg,
                               struct problem *why);
 

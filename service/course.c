@@ -190,15 +190,35 @@ static int clean(struct course *course, nsec now, struct problem *why)
     return start(course, LAUNCH_CLEAN, now, why);
 }
 
-static int give_up_cleaning(struct course *course, struct problem *why)
+/* Kept files that could not be removed stay kept, so that the target stays free, and the job stays. */
+static enum cleanup_state when_blocked(const struct job *job)
 {
-    if (store_job_cleanup(course->store, course->job.id, CLEANUP_BLOCKED, why) < 0)
+    return job->deleting ? CLEANUP_KEPT : CLEANUP_BLOCKED;
+}
+
+static int give_up_cleaning(struct course *course, const struct job *job, struct problem *why)
+{
+    char words[256], reason[400];
+    launcher_last_words(course->launcher, job->id, words, sizeof words);
+    snprintf(reason, sizeof reason,
+             "it has not come to its end in %d attempts: the last one %s%s%s", CLEANS_MOST,
+             course->fate[0] ? course->fate : "ended", words[0] ? "; its last words: " : "", words);
+    if (store_job_cleanup_because(course->store, job->id, when_blocked(job), reason, why) < 0)
         return -1;
-    log_job(LOG_ERROR, course->job.id,
-            "clean-up has not come to its end in %d attempts (the last one %s): given up until the "
-            "daemon starts again",
-            CLEANS_MOST, course->fate);
+    log_job(LOG_ERROR, job->id, "clean-up is blocked: %s", reason);
     return 0;
+}
+
+/* Its clean-up has ended, by its own words. */
+static int settle(struct course *course, const struct job *job, struct problem *why)
+{
+    const char *reason = job->cleanup_reason ? job->cleanup_reason : "no reason was told";
+    if (job->cleanup != CLEANUP_BLOCKED)
+        return 0;
+    log_job(LOG_ERROR, job->id, "clean-up is blocked: %s", reason);
+    return job->deleting
+               ? store_job_cleanup_because(course->store, job->id, CLEANUP_KEPT, reason, why)
+               : 0;
 }
 
 /* The runner is gone and its journal is in the database. Returns enum course_result or -1. */
@@ -237,9 +257,9 @@ static int go_on(struct course *course, nsec now, struct problem *why)
     case NEXT_CLEAN:
         return clean(course, now, why) < 0 ? -1 : COURSE_CHANGED;
     case NEXT_BLOCKED:
-        return give_up_cleaning(course, why) < 0 ? -1 : COURSE_DONE;
+        return give_up_cleaning(course, &job, why) < 0 ? -1 : COURSE_DONE;
     case NEXT_CLOSE:
-        break;
+        return settle(course, &job, why) < 0 ? -1 : COURSE_DONE;
     }
     return COURSE_DONE;
 }

@@ -4,6 +4,12 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "service/outage.h"
+#include "service/retries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+enum { DESCRIPTORS = 8 }; /* to start a runner and to follow it */
 
 #define LOOK_EVERY (5 * NSEC_PER_SEC) /* hints can be lost; this is what is relied upon */
 #define GAP_FIRST  (100 * NSEC_PER_MSEC)
@@ -12,6 +18,7 @@
 struct open_job {
     job_id id;
     int state, cleanup;
+    bool deleting;
     char *target;
 };
 struct open_jobs {
@@ -25,6 +32,7 @@ struct dispatcher {
     bool started;           /* its owner's */
     bool migrated, adopted; /* the thread's */
     struct outage outage;   /* the thread's */
+    struct retries retries; /* the thread's: of blocked clean-ups */
 
     pthread_mutex_t lock;
     pthread_cond_t wake;    /* CLOCK_MONOTONIC */
@@ -55,7 +63,8 @@ static int note_open(void *arg, const struct job *job, struct problem *why)
     char *target = strdup(job->target);
     if (!target)
         return problem_memory(why);
-    jobs->at[jobs->n++] = (struct open_job){ job->id, job->state, job->cleanup, target };
+    jobs->at[jobs->n++] =
+        (struct open_job){ job->id, job->state, job->cleanup, job->deleting, target };
     return 0;
 }
 
@@ -67,44 +76,15 @@ static bool is_under_way(const struct open_job *job)
            job->cleanup == CLEANUP_RUNNING;
 }
 
-/* ---- adopting ---- */
-
-/* The list may be older than the end of a job that was followed until now: the row is read again, after
- * it is known that nobody follows it. */
-static int adopt(struct dispatcher *dispatcher, const struct open_job *open, struct problem *why)
+static bool any_queued(const struct open_jobs *jobs)
 {
-    const struct dispatcher_settings *settings = &dispatcher->settings;
-    scoped(job_done) struct job job = { 0 };
-    if (store_job_get(settings->store, open->id, &job, why) < 0)
-        return -1;
-    struct open_job now = { .state = job.state, .cleanup = job.cleanup };
-    bool retry = job.cleanup == CLEANUP_BLOCKED && !dispatcher->adopted;
-    if (!is_under_way(&now) && !retry)
-        return 0;
-    if (retry && store_job_cleanup(settings->store, job.id, CLEANUP_PENDING, why) < 0)
-        return -1;
-    log_job(LOG_NOTICE, job.id, "found %s%s", job_states[job.state],
-            job_state_final(job.state) ? ", its clean-up not done" : "");
-    return ingester_follow(settings->ingester, &job, PROCESS_NONE, why);
+    for (size_t i = 0; i < jobs->n; i++)
+        if (jobs->at[i].state == JOB_QUEUED)
+            return true;
+    return false;
 }
 
-static int look_after(struct dispatcher *dispatcher, const struct open_jobs *jobs,
-                      struct problem *why)
-{
-    struct ingester *ingester = dispatcher->settings.ingester;
-    for (size_t i = 0; i < jobs->n; i++) {
-        const struct open_job *job = &jobs->at[i];
-        if (job->state == JOB_QUEUED || (job->cleanup == CLEANUP_BLOCKED && dispatcher->adopted))
-            continue;
-        if (!ingester_follows(ingester, job->id) && adopt(dispatcher, job, why) < 0)
-            return -1;
-        if (job->state == JOB_CANCELLING)
-            ingester_cancel(ingester, job->id);
-    }
-    return 0;
-}
-
-/* ---- claiming ---- */
+/* ---- what is free ---- */
 
 /* Whether a job under way works on the same device, through another target. */
 static bool device_busy(struct prober *prober, const struct targets *targets,
@@ -125,6 +105,132 @@ static bool device_busy(struct prober *prober, const struct targets *targets,
     return false;
 }
 
+/* One whose filesystem has not been seen yet is not free. */
+static bool is_free(struct prober *prober, const struct targets *targets,
+                    const struct target *target, const struct open_jobs *jobs)
+{
+    struct target_facts facts;
+    return prober_facts(prober, target->name, &facts) &&
+           !device_busy(prober, targets, target, &facts, jobs);
+}
+
+/* ---- adopting ---- */
+
+enum again { AS_IT_IS, AGAIN }; /* a clean-up that is blocked, or kept files to be removed */
+
+/* The list may be older than the end of a job that was followed until now: the row is read again, after
+ * it is known that nobody follows it. */
+static int adopt(struct dispatcher *dispatcher, struct open_job *open, enum again again,
+                 struct problem *why)
+{
+    const struct dispatcher_settings *settings = &dispatcher->settings;
+    scoped(job_done) struct job job = { 0 };
+    struct problem refused = { 0 };
+    if (store_job_get(settings->store, open->id, &job, why) < 0)
+        return -1;
+    struct open_job now = { .state = job.state, .cleanup = job.cleanup };
+    bool retry = again == AGAIN &&
+                 (job.cleanup == CLEANUP_BLOCKED || (job.cleanup == CLEANUP_KEPT && job.deleting));
+    if (!is_under_way(&now) && !retry)
+        return 0;
+    if (retry && store_job_cleanup_because(settings->store, job.id, CLEANUP_PENDING,
+                                           job.cleanup_reason, &refused) < 0) {
+        if (refused.code == PROBLEM_CONFLICT) /* another job uses its target: later */
+            return 0;
+        *why = refused;
+        return -1;
+    }
+    if (retry)
+        open->cleanup = CLEANUP_PENDING; /* the next claim is to know it */
+    log_job(LOG_NOTICE, job.id, "found %s%s", job_states[job.state],
+            job.deleting                 ? ", to be deleted with what it kept"
+            : job_state_final(job.state) ? ", its clean-up not done"
+                                         : "");
+    return ingester_follow(settings->ingester, &job, PROCESS_NONE, why);
+}
+
+/* ---- deleting what keeps files ---- */
+
+static int forget_files(void *arg, job_id id, struct problem *why)
+{
+    return launcher_forget(arg, id, why);
+}
+
+/* Its kept files are removed. What is in the way of the rest is told, and it stays. */
+static int delete (struct dispatcher *dispatcher, job_id id, struct problem *why)
+{
+    const struct dispatcher_settings *settings = &dispatcher->settings;
+    struct problem refused = { 0 };
+    void *launcher = (void *)(uintptr_t)settings->launcher;
+    int gone = store_job_delete(settings->store, id, forget_files, launcher, &refused);
+    if (gone < 0 && refused.code == PROBLEM_STORE_FAILED) {
+        *why = refused;
+        return -1;
+    }
+    if (gone < 0 && refused.code != PROBLEM_NOT_FOUND) {
+        log_job(LOG_ERROR, id, "cannot delete it: %s", refused.message);
+        return store_job_cleanup_because(settings->store, id, CLEANUP_DONE, refused.message, why);
+    }
+    log_job(LOG_NOTICE, id, "deleted");
+    settings->changed(settings->arg, id);
+    return 0;
+}
+
+static int remove_kept(struct dispatcher *dispatcher, struct open_job *job,
+                       const struct open_jobs *jobs, struct problem *why)
+{
+    const struct dispatcher_settings *settings = &dispatcher->settings;
+    const struct targets *targets = prober_hold(settings->prober);
+    const struct target *target = targets_find(targets, job->target);
+    bool is_there = target != NULL;
+    bool now = is_there && is_free(settings->prober, targets, target, jobs);
+    prober_release(settings->prober, targets);
+    if (!is_there)
+        return store_job_cleanup_because(settings->store, job->id, CLEANUP_KEPT,
+                                         "the settings have no such target any more", why);
+    return now ? adopt(dispatcher, job, AGAIN, why) : 0;
+}
+
+/* ---- all of them ---- */
+
+static int look_after_one(struct dispatcher *dispatcher, struct open_job *job,
+                          const struct open_jobs *jobs, struct problem *why)
+{
+    struct retries *retries = &dispatcher->retries;
+    enum again again = AS_IT_IS;
+    if (job->deleting && job->cleanup == CLEANUP_KEPT)
+        return remove_kept(dispatcher, job, jobs, why);
+    if (job->deleting && (job->cleanup == CLEANUP_DONE || job->cleanup == CLEANUP_NONE))
+        return delete (dispatcher, job->id, why);
+    if (job->cleanup == CLEANUP_BLOCKED) {
+        again = retries_due(retries, job->id, clock_monotonic()) || !dispatcher->adopted;
+        if (again == AS_IT_IS)
+            return 0;
+    }
+    retries_keep(retries, job->id);
+    return adopt(dispatcher, job, again, why);
+}
+
+static int look_after(struct dispatcher *dispatcher, struct open_jobs *jobs, struct problem *why)
+{
+    struct ingester *ingester = dispatcher->settings.ingester;
+    retries_round(&dispatcher->retries);
+    for (size_t i = 0; i < jobs->n; i++) {
+        struct open_job *job = &jobs->at[i];
+        if (job->state == JOB_QUEUED)
+            continue;
+        if (ingester_follows(ingester, job->id))
+            retries_keep(&dispatcher->retries, job->id);
+        else if (look_after_one(dispatcher, job, jobs, why) < 0)
+            return -1;
+        if (job->state == JOB_CANCELLING)
+            ingester_cancel(ingester, job->id);
+    }
+    return 0;
+}
+
+/* ---- claiming ---- */
+
 /* Comma-separated: the targets that a job may be claimed for. One whose filesystem has not answered is
  * left alone; one that answers but cannot be used is claimed, so that its job fails with the reason. */
 static char *free_targets(struct dispatcher *dispatcher, const struct open_jobs *jobs)
@@ -134,9 +240,7 @@ static char *free_targets(struct dispatcher *dispatcher, const struct open_jobs 
     struct text text = { 0 };
     for (size_t i = 0; i < targets->n; i++) {
         const struct target *target = &targets->at[i];
-        struct target_facts facts;
-        if (prober_facts(prober, target->name, &facts) &&
-            !device_busy(prober, targets, target, &facts, jobs))
+        if (is_free(prober, targets, target, jobs))
             text_addf(&text, "%s%s", text.n ? "," : "", target->name);
     }
     prober_release(prober, targets);
@@ -151,6 +255,24 @@ static int refuse(struct dispatcher *dispatcher, job_id id, const struct problem
     return store_job_finish(dispatcher->settings.store, id, JOB_FAILED, CLEANUP_NONE, problem, why);
 }
 
+/* A job is not claimed when it could not be started and followed for want of descriptors: it can wait. */
+static int check_descriptors(struct problem *why)
+{
+    int fds[DESCRIPTORS], n = 0, error = 0;
+    while (n < DESCRIPTORS && !error) {
+        fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        error = fds[n] < 0 ? errno : 0;
+        n += !error;
+    }
+    for (int i = 0; i < n; i++)
+        close(fds[i]);
+    if (!error)
+        return 0;
+    return problem_set(why, PROBLEM_OVERLOADED,
+                       "too few descriptors are left to start a runner: %s",
+                       strerrordesc_np(error));
+}
+
 /* 1: a job was claimed; 0: there is none. */
 static int claim(struct dispatcher *dispatcher, const struct open_jobs *jobs, struct problem *why)
 {
@@ -160,6 +282,8 @@ static int claim(struct dispatcher *dispatcher, const struct open_jobs *jobs, st
         return problem_memory(why);
     if (!*targets)
         return 0;
+    if (any_queued(jobs) && check_descriptors(why) < 0)
+        return -1;
     scoped(job_done) struct job job = { 0 };
     int claimed = store_job_claim(settings->store, settings->host, targets, &job, why);
     if (claimed <= 0)
@@ -333,6 +457,7 @@ struct dispatcher *dispatcher_free(struct dispatcher *dispatcher)
     if (!dispatcher)
         return NULL;
     dispatcher_stop(dispatcher);
+    retries_done(&dispatcher->retries);
     pthread_cond_destroy(&dispatcher->wake);
     pthread_mutex_destroy(&dispatcher->lock);
     free(dispatcher);

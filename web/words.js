@@ -39,10 +39,12 @@ export function cleanupWords(job) {
         return `What the run made is being removed.${removed}`;
     case 'done':
         return `Nothing the run made is left on the target.${removed}`;
+    case 'kept':
+        return `${number(job.kept?.files ?? 0)} files are kept on the target, as was asked; deleting the job removes them.` +
+            (job.cleanup_reason ? ` They could not be removed yet: ${job.cleanup_reason}.` : '');
     case 'blocked':
-        return 'Entries that this job did not make stand in its folder. They were left alone, so the ' +
-            `folder is still there and the target takes no other job.${removed} Move them away: clean-up is tried again when the ` +
-            'daemon starts.';
+        return `Clean-up is blocked${job.cleanup_reason ? `: ${job.cleanup_reason}` : ''}. The target takes no other job until it is done.${removed} ` +
+            'It is tried again by itself, with growing gaps.';
     default:
         return '';
     }

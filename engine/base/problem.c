@@ -1,6 +1,7 @@
 #include "engine/base/problem.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 static const struct kind {
     const char *slug, *title;
@@ -97,6 +98,37 @@ int problem_during(struct problem *why, const char *fmt, ...)
         end_in_dots(whole, sizeof why->message);
     memcpy(why->message, whole, strlen(whole) + 1);
     return -1;
+}
+
+/* Whether a path ends here, or goes on below. */
+static bool ends_path(char c)
+{
+    return !c || strchr("/ :;,.)'\"", c);
+}
+
+static void hide(char *text, size_t size, const char *what, const char *instead)
+{
+    char whole[4 * sizeof((struct problem *)0)->message];
+    size_t n = strlen(what), m = strlen(instead), used = 0;
+    for (const char *p = text; *p && used + m + 1 < sizeof whole;) {
+        bool begins = p == text || (p[-1] != '/' && ends_path(p[-1])) || p[-1] == '(';
+        bool here = begins && strncmp(p, what, n) == 0 && ends_path(p[n]);
+        memcpy(whole + used, here ? instead : p, here ? m : 1);
+        used += here ? m : 1;
+        p += here ? n : 1;
+    }
+    whole[used] = 0;
+    if (used >= size)
+        end_in_dots(whole, size);
+    memcpy(text, whole, strlen(whole) + 1);
+}
+
+void problem_hide(struct problem *why, const char *what, const char *instead)
+{
+    if (strlen(what) < 2) /* "/" is in every path */
+        return;
+    hide(why->field, sizeof why->field, what, instead);
+    hide(why->message, sizeof why->message, what, instead);
 }
 
 int problem_memory(struct problem *why)

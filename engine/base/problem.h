@@ -52,6 +52,8 @@ int problem_at(struct problem *why, const char *field, uint64_t line, uint64_t c
 int problem_errno(struct problem *why, int error, const char *fmt, ...) printf_like(3, 4);
 /* Prefixes where it happened ("phase create: "), keeps the cause; returns -1. */
 int problem_during(struct problem *why, const char *fmt, ...) printf_like(2, 3);
+/* Says `instead` wherever the message or the field names the path `what`, or something below it. */
+void problem_hide(struct problem *why, const char *what, const char *instead);
 /* Out of memory, from wherever it is noticed. */
 int problem_memory(struct problem *why);
 

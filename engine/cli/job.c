@@ -53,14 +53,28 @@ static int find_target(struct job *job, struct problem *why)
     return workload_fits(workload_find(job->spec.workload), job->target, why);
 }
 
+static const char *place_of(const struct job *job)
+{
+    return job->where ? job->where : target_place(job->target);
+}
+
 /* A link on the way to the target is followed only for those who have no more rights than who made it. */
 static int find_where(struct job *job, struct problem *why)
 {
-    if (!job->target->path)
-        return 0;
-    char *real = job->place.job ? NULL : realpath(job->target->path, NULL);
-    job->where = real ? real : strdup(job->target->path);
-    return job->where ? 0 : problem_memory(why);
+    const char *path = job->target->path;
+    char *real = job->place.job || !path ? NULL : realpath(path, NULL);
+    job->where = real ? real : path ? strdup(path) : NULL;
+    if (path && !job->where)
+        return problem_memory(why);
+    return journal_hide(job->journal, place_of(job), job->target->name, why);
+}
+
+/* Whoever may see the job reads its problems; where the target lies is the administrator's affair. */
+static struct problem public(const struct job *job, const struct problem *problem)
+{
+    struct problem told = *problem;
+    problem_hide(&told, place_of(job), job->target->name);
+    return told;
 }
 
 /* Everything that is asked of the request. */
@@ -111,9 +125,10 @@ static struct plan plan_of(struct job *job)
 
 static enum runner_exit tell(const struct job *job, const struct outcome *outcome)
 {
-    if (outcome->problem.code)
+    struct problem told = public(job, &outcome->problem);
+    if (told.code)
         log_job(outcome->state == JOB_CANCELLED ? LOG_NOTICE : LOG_ERROR, (long long)job->spec.job,
-                "%s", outcome->problem.message);
+                "%s", told.message);
     return outcome_exit(outcome);
 }
 

@@ -114,6 +114,8 @@ static void say_rate(const struct plan *plan, const struct phase_total *phase)
 
 static void say_left(const struct run_result *result)
 {
+    if (result->cleanup == CLEANUP_KEPT)
+        printf("\nIts files are kept in %s.\n", result->path ? result->path : "the target");
     if (result->cleanup != CLEANUP_BLOCKED)
         return;
     printf("\n%s was not emptied.", result->path ? result->path : "What it made");

@@ -227,18 +227,23 @@ static void keep_result(struct outcome *outcome, const struct session *session,
 static void give_up(struct session *session, struct outcome *outcome)
 {
     const struct plan *plan = session->plan;
-    struct problem unsaid = { 0 };
+    struct problem left = { 0 }, unsaid = { 0 };
     enum cleanup_state cleanup = CLEANUP_NONE;
     outcome->state = JOB_FAILED;
     if (session->called[0])
         problem_during(&outcome->problem, "%s: ", session->called);
     if (session->workspace)
-        cleanup = workspace_remove(session->workspace, &unsaid) ? CLEANUP_BLOCKED : CLEANUP_DONE;
-    if (journal_end(plan->journal, session->number, session->leg, JOB_FAILED, &outcome->problem,
-                    NULL, 0, &unsaid) == 0 &&
-        cleanup != CLEANUP_NONE)
-        (void)!journal_cleanup(plan->journal, session->number, session->leg, cleanup, 0, NULL, 0,
-                               &unsaid);
+        cleanup = workspace_remove(session->workspace, &left) ? CLEANUP_BLOCKED : CLEANUP_DONE;
+    if (cleanup == CLEANUP_BLOCKED)
+        problem_set(&left, PROBLEM_CONFLICT, "something stands in the new run directory");
+    int told = journal_end(plan->journal, session->number, session->leg, JOB_FAILED,
+                           &outcome->problem, NULL, 0, &unsaid);
+    if (told == 0 && cleanup == CLEANUP_BLOCKED)
+        (void)!journal_cleanup_blocked(plan->journal, session->number, session->leg, 0, NULL, 0,
+                                       &left, &unsaid);
+    else if (told == 0 && cleanup == CLEANUP_DONE)
+        (void)!journal_cleanup(plan->journal, session->number, session->leg, CLEANUP_DONE, 0, NULL,
+                               0, &unsaid);
     keep_result(outcome, session, cleanup);
 }
 
@@ -317,8 +322,11 @@ static void clean_one(const struct plan *plan, unsigned number, const struct run
         return;
     }
     enum cleanup_state cleanup = found == 0 ? CLEANUP_DONE : CLEANUP_BLOCKED;
-    if (journal_cleanup(plan->journal, number, session.leg, cleanup, 0, NULL, 0, &unsaid) &&
-        !why.code)
+    int told = found == 0 ? journal_cleanup(plan->journal, number, session.leg, cleanup, 0, NULL, 0,
+                                            &unsaid)
+                          : journal_cleanup_blocked(plan->journal, number, session.leg, 0, NULL, 0,
+                                                    &why, &unsaid);
+    if (told && !why.code)
         why = unsaid;
     if (!outcome->problem.code)
         outcome->problem = why;

@@ -68,6 +68,9 @@ static const struct field params[] = {
         "How long a phase may take; 0 is no bound. Reaching it is a limit, not a failure.",
         .max = 30 * 86400, .unit = "s"),
     FIELD_SLOWER(struct create_scaling),
+    FIELD_BOOL(struct create_scaling, keep_files,
+               "Leave the files when the job has succeeded, until the job is deleted; operations "
+               "must not have remove then."),
     FIELD_END,
 };
 
@@ -101,6 +104,10 @@ static int check(const void *params_, const struct target *target, struct proble
     if (!(with->operations & OPERATION_CREATE))
         return problem_field(why, "/params/operations",
                              "operations must have create: the others work on what it made");
+    if (with->keep_files && with->operations & OPERATION_REMOVE)
+        return problem_field(why, "/params/keep_files",
+                             "keep_files leaves nothing where operations have remove: leave that "
+                             "out, as in create,list,stat");
     if (with->create_call == CREATE_BY_MKNOD && with->file_bytes)
         return problem_field(why, "/params/file_bytes",
                              "file_bytes must be 0 with create_call mknod, which opens no file to "
@@ -465,6 +472,21 @@ static int clean(struct run *run, const void *params_, struct problem *why)
     return left < 0 ? -1 : 0;
 }
 
+static bool keeps(const void *params_)
+{
+    const struct create_scaling *with = params_;
+    return with->keep_files;
+}
+
+/* Without remove, what create made is there. */
+static void count_kept(const struct run *run, struct kept_files *ret)
+{
+    size_t n;
+    const struct phase_total *create = run_phases(run, &n);
+    ret->files = n ? create->ops : 0;
+    ret->bytes = n ? create->bytes : 0;
+}
+
 const struct workload create_scaling = {
     .name = "create-scaling",
     .summary = "How the time to create a file grows with the number of files already there.",
@@ -474,4 +496,6 @@ const struct workload create_scaling = {
     .check = check,
     .run = run_all,
     .clean = clean,
+    .keeps = keeps,
+    .count_kept = count_kept,
 };

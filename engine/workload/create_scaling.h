@@ -36,6 +36,7 @@ struct create_scaling {
     int cache;           /* enum cache: before list and stat */
     nsec max_seconds;
     double stop_when_slower_than; /* 0: never */
+    bool keep_files;
 };
 
 /* --- names: f0000000042, or f0000000042xxxx where they are to be longer; r0000000042 once renamed. In the

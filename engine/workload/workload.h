@@ -20,6 +20,10 @@ struct workload {
     /* Removes what a run made, by its generated names, from the run directory; repeatable after a
      * crash. Foreign entries are left and listed through run_foreign(). */
     int (*clean)(struct run *run, const void *params, struct problem *why);
+    /* Whether these parameters ask that the files stay when the run has succeeded, and how many there are
+     * then (files, bytes). NULL: never. */
+    bool (*keeps)(const void *params);
+    void (*count_kept)(const struct run *run, struct kept_files *ret);
 };
 
 /* Whether it can run on a target of this kind; if not, the problem is of /target. */

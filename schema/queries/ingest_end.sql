@@ -3,6 +3,7 @@ UPDATE job
    SET state = $2, finished_at = $3, stuck = false,
        cleanup = coalesce((SELECT CASE WHEN bool_or(run.cleanup IN ('pending', 'running')) THEN 'pending'
                                        WHEN bool_or(run.cleanup = 'blocked') THEN 'blocked'
+                                       WHEN bool_or(run.cleanup = 'kept') THEN 'kept'
                                        WHEN bool_or(run.cleanup = 'done') THEN 'done' END
                              FROM run
                             WHERE run.job = $1), cleanup),

@@ -4,6 +4,7 @@ SELECT job.id, workload, target, host, nonce, state, cleanup, stuck, params::tex
        environment::text, problem_code, problem_field, problem_message, removed,
        foreign_entries::text, boot_id, pid, pid_start, journal_offset, job_findings(job.id), pinned, analysis,
        imported, name,
-       matrix::text, repeat, seed
+       matrix::text, repeat, seed,
+       cleanup_reason, kept_workspace, kept_files, kept_bytes, deleting
   FROM job
  WHERE id = $1

@@ -1,2 +1,2 @@
 -- store_job_delete, first: whether it may go, held until it has gone.
-SELECT state, cleanup, pinned FROM job WHERE id = $1 FOR UPDATE
+SELECT state, cleanup, pinned, deleting FROM job WHERE id = $1 FOR UPDATE

@@ -199,7 +199,7 @@ static void every_answer_has_the_members_that_are_described(void **state)
                            .headers = headers,
                            .body = body[0] && route->method != METHOD_GET ? body : NULL });
         expect_status(&answer, (int)route->status);
-        if (route->answer) {
+        if (route->answer && answer.status != 204) {
             const json_t *schema = schema_of(route, answer.status);
             assert_non_null(schema);
             assert_non_null(answer.json);

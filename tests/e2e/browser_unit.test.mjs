@@ -147,7 +147,8 @@ test('asks an absent server ever more rarely, but never gives up', () => {
 test('tells a limit as a result, and a blocked clean-up as work to do', () => {
     assert.equal(plain(limitWords({ at: 269132, reason: 'directory-index' }, 'files')),
         'Ended at 269_132 files: the directory’s index is full, while space and inodes are left.');
-    assert.match(cleanupWords({ cleanup: 'blocked', removed: 12 }), /did not make .* 12 removed/);
+    assert.match(cleanupWords({ cleanup: 'blocked', removed: 12, cleanup_reason: 'something new appeared' }), /blocked: something new appeared\. .* 12 removed/);
+    assert.match(cleanupWords({ cleanup: 'kept', removed: 0, kept: { files: 12000 }, cleanup_reason: null }), /^12\s000 files are kept/);
     assert.equal(cleanupWords({ cleanup: 'none', removed: 0 }), '');
 });
 

@@ -70,7 +70,7 @@ export class Client {
         await this.finished(id, { seconds });
         return until(`the clean-up of job ${id}`, async () => {
             const job = await this.job(id);
-            return ['done', 'blocked', 'none'].includes(job.cleanup) && job;
+            return ['done', 'blocked', 'none', 'kept'].includes(job.cleanup) && job;
         }, { seconds });
     }
 

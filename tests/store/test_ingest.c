@@ -361,6 +361,102 @@ static void cleanup_records_tell_what_was_removed_and_left(void **state)
     assert_int_not_equal(claim("cleans"), 0);
 }
 
+static void a_blocked_cleanup_tells_its_reason(void **state)
+{
+    (void)state;
+    job_id id = running_job("reason");
+    struct journal *journal = journal_of(id);
+    struct problem reason = { 0 };
+    problem_set(&reason, PROBLEM_CONFLICT, "/srv/x is not the folder in which the run worked");
+    works(journal_hide(journal, "/srv/x", "scratch", why));
+    works(journal_end(journal, 1, 1, JOB_FAILED, &reason, NULL, 0, why));
+    works(journal_cleanup_blocked(journal, 1, 1, 0, NULL, 0, &reason, why));
+    works(ingest_from(id, 0, ALL, ALL, why));
+    {
+        scoped(job_done) struct job job = job_now(id);
+        assert_int_equal(job.cleanup, CLEANUP_BLOCKED);
+        assert_string_equal(job.cleanup_reason,
+                            "scratch is not the folder in which the run worked");
+        assert_string_equal(job.problem.message, job.cleanup_reason);
+    }
+    works(journal_cleanup(journal, 1, 1, CLEANUP_DONE, 0, NULL, 0, why));
+    journal_close(journal);
+    works(ingest_from(id, STORED, ALL, ALL, why));
+    scoped(job_done) struct job job = job_now(id);
+    assert_int_equal(job.cleanup, CLEANUP_DONE);
+    assert_null(job.cleanup_reason);
+}
+
+static int note_kept(void *arg, const char *target, uint64_t jobs, uint64_t files, uint64_t bytes,
+                     struct problem *why)
+{
+    (void)why;
+    char *text = arg;
+    if (strcmp(target, "keeps") == 0)
+        snprintf(text, 64, "%llu %llu %llu", (unsigned long long)jobs, (unsigned long long)files,
+                 (unsigned long long)bytes);
+    return 0;
+}
+
+static int not_yet(void *arg, job_id id, struct problem *why)
+{
+    (void)arg, (void)why;
+    fail_msg("job %lld was deleted before its files", (long long)id);
+    return 0;
+}
+static int gone(void *arg, job_id id, struct problem *why)
+{
+    (void)why;
+    *(job_id *)arg = id;
+    return 0;
+}
+
+static void kept_files_leave_the_target_free_and_go_before_their_job(void **state)
+{
+    (void)state;
+    char text[64] = "";
+    job_id id = running_job("keeps"), forgotten = 0;
+    struct journal *journal = journal_of(id);
+    const struct kept_files kept = { .workspace = "plimsoll-1-1-n", .files = 120, .bytes = 4096 };
+    works(journal_kept(journal, 1, 1, &kept, why));
+    works(journal_end(journal, 1, 1, JOB_SUCCEEDED, NULL, NULL, 0, why));
+    journal_close(journal);
+    works(ingest_from(id, 0, ALL, ALL, why));
+    {
+        scoped(job_done) struct job job = job_now(id);
+        assert_int_equal(job.state, JOB_SUCCEEDED);
+        assert_int_equal(job.cleanup, CLEANUP_KEPT);
+        assert_string_equal(job.kept_workspace, "plimsoll-1-1-n");
+        assert_true(job.kept_files == 120 && job.kept_bytes == 4096 && !job.deleting);
+    }
+    works(store_kept(fixture.store, "here", note_kept, text, why));
+    assert_string_equal(text, "1 120 4096");
+
+    /* another job runs there meanwhile: what is to be deleted waits for it */
+    job_id next = add_job("keeps", 0);
+    assert_int_equal(claim("keeps"), next);
+    for (int again = 0; again < 2; again++)
+        assert_int_equal(store_job_delete(fixture.store, id, not_yet, NULL, &(struct problem){ 0 }),
+                         1);
+    refuses(PROBLEM_CONFLICT, store_job_cleanup(fixture.store, id, CLEANUP_PENDING, why));
+    works(store_job_finish(fixture.store, next, JOB_SUCCEEDED, CLEANUP_NONE, NULL, why));
+    works(store_job_cleanup(fixture.store, id, CLEANUP_PENDING, why));
+    assert_int_equal(store_job_delete(fixture.store, id, not_yet, NULL, &(struct problem){ 0 }), 1);
+
+    /* it could not be done: kept as before, and not to be deleted */
+    works(store_job_cleanup_because(fixture.store, id, CLEANUP_KEPT, "it is not mounted", why));
+    {
+        scoped(job_done) struct job job = job_now(id);
+        assert_true(job.cleanup == CLEANUP_KEPT && !job.deleting && job.kept_files == 120);
+        assert_string_equal(job.cleanup_reason, "it is not mounted");
+    }
+    assert_int_equal(store_job_delete(fixture.store, id, not_yet, NULL, &(struct problem){ 0 }), 1);
+    works(store_job_cleanup(fixture.store, id, CLEANUP_RUNNING, why));
+    sql("UPDATE job SET cleanup = 'done' WHERE id = %lld", (long long)id);
+    works(store_job_delete(fixture.store, id, gone, &forgotten, why));
+    assert_int_equal(forgotten, id);
+}
+
 static void a_limit_is_kept_with_its_phase(void **state)
 {
     (void)state;
@@ -474,6 +570,8 @@ int main(void)
         cmocka_unit_test(a_running_phase_shows_its_progress),
         cmocka_unit_test(the_end_record_decides_the_final_state),
         cmocka_unit_test(an_end_after_a_final_state_changes_nothing),
+        cmocka_unit_test(a_blocked_cleanup_tells_its_reason),
+        cmocka_unit_test(kept_files_leave_the_target_free_and_go_before_their_job),
         cmocka_unit_test(cleanup_records_tell_what_was_removed_and_left),
         cmocka_unit_test(a_limit_is_kept_with_its_phase),
         cmocka_unit_test(how_a_phase_found_the_caches_is_kept),

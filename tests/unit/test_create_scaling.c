@@ -151,6 +151,12 @@ static void refuses_rules_that_span_fields(void **state)
             .operations = OPERATION_CREATE,
             .stop_when_slower_than = 0.5 },
           "/params/stop_when_slower_than" },
+        { { .files = 10,
+            .threads = 1,
+            .operations = OPERATION_CREATE | OPERATION_REMOVE,
+            .keep_files = true },
+          "/params/keep_files" },
+        { { .files = 10, .threads = 1, .operations = OPERATION_CREATE, .keep_files = true }, NULL },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct problem why = { 0 };

@@ -69,6 +69,42 @@ static void knows_every_code(void **state)
     assert_int_equal(problem_by_slug(""), PROBLEM_NONE);
 }
 
+static void a_path_is_told_by_another_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *message, *what, *hidden;
+    } rows[] = {
+        { "cannot open the target /srv/x: No such file", "/srv/x",
+          "cannot open the target scratch: No such file" },
+        { "there is a /srv/x/plimsoll-7-1-n already", "/srv/x",
+          "there is a scratch/plimsoll-7-1-n already" },
+        { "/srv/x is not /srv/x", "/srv/x", "scratch is not scratch" },
+        { "/srv/xy and /a/srv/x are others", "/srv/x", "/srv/xy and /a/srv/x are others" },
+        { "what is at / stays", "/", "what is at / stays" },
+        { "", "/srv/x", "" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct problem why = { 0 };
+        problem_set(&why, PROBLEM_CONFLICT, "%s", rows[i].message);
+        problem_hide(&why, rows[i].what, "scratch");
+        assert_string_equal(why.message, rows[i].hidden);
+    }
+}
+
+static void a_message_that_grows_beyond_its_place_is_cut(void **state)
+{
+    (void)state;
+    struct problem why = { 0 };
+    char name[200];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    problem_set(&why, PROBLEM_CONFLICT, "/a /a /a /a /a /a /a /a");
+    problem_hide(&why, "/a", name);
+    assert_int_equal(strlen(why.message), sizeof why.message - 1);
+    assert_string_equal(why.message + sizeof why.message - 4, "...");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -76,6 +112,8 @@ int main(void)
         cmocka_unit_test(says_what_the_system_said),
         cmocka_unit_test(adds_where_it_happened),
         cmocka_unit_test(cuts_long_sentences_between_characters),
+        cmocka_unit_test(a_path_is_told_by_another_name),
+        cmocka_unit_test(a_message_that_grows_beyond_its_place_is_cut),
         cmocka_unit_test(knows_every_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
