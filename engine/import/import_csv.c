@@ -416,7 +416,7 @@ static int table_sample(const struct csv *csv, const struct table *table,
 
 static int read_table(struct csv *csv, struct problem *why)
 {
-    struct table table;
+    struct table table = { 0 };
     int more;
     if (find_columns(csv, &table, why))
         return -1;

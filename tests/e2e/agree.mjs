@@ -11,20 +11,21 @@ export function leftOn(path) {
     return existsSync(path) ? readdirSync(path).filter((name) => name.startsWith('plimsoll-')) : [];
 }
 
-/* Holds the journal of a job that ended against every other way to its samples; → samples by phase. */
+/* Holds the journal of a job that ended against every other way to its samples; → samples by phase, of the
+ * first run. */
 export async function assertAgrees(daemon, client, id) {
     const job = await client.job(id);
     const records = daemon.journal(id);
     assert.equal(records.torn, false, 'the journal has a torn tail');
-    const measured = samplesOf(records);
-    const ends = Object.fromEntries(recordsOf(records, 'phase_end').map((record) => [record.phase, record]));
+    const measured = Object.fromEntries(job.runs.map(({ run }) => [run, samplesOf(records, run)]));
+    const ends = Object.fromEntries(recordsOf(records, 'phase_end').map((record) => [`${record.run} ${record.phase}`, record]));
 
-    assert.deepEqual(job.phases.map((phase) => phase.name), recordsOf(records, 'phase').map((record) => record.phase));
+    assert.deepEqual(job.phases.map((phase) => [phase.run, phase.name]), recordsOf(records, 'phase').map((record) => [record.run, record.phase]));
     for (const phase of job.phases) {
-        const rows = (measured[phase.name] ?? []).sort(byTime);
-        const where = `job ${id}, phase ${phase.name}`;
+        const rows = (measured[phase.run][phase.name] ?? []).sort(byTime);
+        const where = `job ${id}, run ${phase.run}, phase ${phase.name}`;
 
-        const csv = await client.samples(id, phase.name);
+        const csv = await client.samples(id, phase.name, phase.run);
         assert.equal(csv.length, rows.length, `${where}: samples in the CSV and in the journal`);
         rows.forEach((row, i) => {
             for (const name of SAMPLE_COLUMNS)
@@ -34,7 +35,7 @@ export async function assertAgrees(daemon, client, id) {
 
         const [[count, ops, bytes, keys]] = daemon.psql(`
             select count(*), coalesce(sum(ops), 0), coalesce(sum(bytes), 0), count(distinct (run, leg, lane, at))
-              from sample where job = ${Number(id)} and phase = '${phase.name}'`).map((row) => row.map(Number));
+              from sample where job = ${Number(id)} and run = ${phase.run} and phase = '${phase.name}'`).map((row) => row.map(Number));
         assert.deepEqual({ count, ops, bytes, keys }, { count: rows.length, ops: sum(rows, 'ops'), bytes: sum(rows, 'bytes'), keys: rows.length }, `${where}: database`);
 
         assert.equal(phase.ops, sum(rows, 'ops'), `${where}: ops of the phase and of its samples`);
@@ -45,14 +46,14 @@ export async function assertAgrees(daemon, client, id) {
                 if (row.load < load) assert.fail(`${where}: load falls from ${load} to ${row.load} at sample ${i}`);
                 load = row.load;
             });
-            const series = (await client.expect(200, 'GET', `/api/v1/jobs/${id}/series?phase=${phase.name}&points=500`)).json;
+            const series = (await client.expect(200, 'GET', `/api/v1/jobs/${id}/series?phase=${phase.name}&run=${phase.run}&points=500`)).json;
             assert.equal(series.count, rows.length, `${where}: count of the series`);
             const low = Math.min(...rows.map((row) => row.elapsed)) / 1e9;
             const high = Math.max(...rows.map((row) => row.elapsed)) / 1e9;
             close(Math.min(...series.points.min), low, `${where}: least elapsed of the thinned series`);
             close(Math.max(...series.points.max), high, `${where}: most elapsed of the thinned series`);
         }
-        const end = ends[phase.name];
+        const end = ends[`${phase.run} ${phase.name}`];
         if (end) {
             assert.equal(phase.ops, end.ops, `${where}: ops of the phase and of its end`);
             assert.equal(end.latency.count, end.ops, `${where}: operations in the histogram`);
@@ -69,7 +70,7 @@ export async function assertAgrees(daemon, client, id) {
             }
         }
     }
-    return measured;
+    return measured[1] ?? {};
 }
 
 export function close(actual, expected, what) {

@@ -86,8 +86,8 @@ export class Client {
 
     /* Every sample of the job as objects of numbers (phase as text), from the CSV, whose columns of
      * nanoseconds are named here as in the journal. */
-    async samples(id, phase) {
-        const query = phase ? `?phase=${phase}&format=csv` : '?format=csv';
+    async samples(id, phase, run = 0) {
+        const query = phase ? `?phase=${phase}&run=${run}&format=csv` : `?run=${run}&format=csv`;
         const { text } = await this.expect(200, 'GET', `/api/v1/jobs/${id}/series${query}`);
         const [head, ...lines] = text.trimEnd().split(/\r?\n/);
         const names = head.split(',').map((name) => name.replace(/_ns$/, ''));

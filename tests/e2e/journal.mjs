@@ -41,11 +41,11 @@ export function readJournal(path) {
 
 export const SAMPLE_COLUMNS = ['lane', 'load', 'at', 'elapsed', 'ops', 'bytes', 'errors', 'cpu', 'switches', 'p50', 'p99', 'max'];
 
-/* { create: [sample, …], … } in the journal's order. */
-export function samplesOf(records) {
+/* { create: [sample, …], … } of a run, in the journal's order. */
+export function samplesOf(records, run = 1) {
     const phases = {};
     for (const record of records) {
-        if (record.record !== 'samples') continue;
+        if (record.record !== 'samples' || record.run !== run) continue;
         const rows = (phases[record.phase] ??= []);
         record.load.forEach((_, i) => rows.push(Object.fromEntries(SAMPLE_COLUMNS.map((name) => [name, record[name][i]]))));
     }
