@@ -74,8 +74,11 @@ static int nothing_here(struct problem *why)
 /* The pages that index.html draws by their address. */
 static bool is_page(const struct request *in)
 {
-    return in->parts_n == 0 || (in->parts_n == 1 && strcmp(in->parts[0], "new") == 0) ||
-           strcmp(in->parts[0], "jobs") == 0;
+    static const char *const pages[] = { "new", "compare", "baselines", "alerts" };
+    for (size_t i = 0; i < COUNT_OF(pages) && in->parts_n == 1; i++)
+        if (strcmp(in->parts[0], pages[i]) == 0)
+            return true;
+    return in->parts_n == 0 || strcmp(in->parts[0], "jobs") == 0;
 }
 
 static int name_of(const struct request *in, char name[NAME_TEXT])

@@ -71,6 +71,7 @@ int job_host(struct api *api, struct request *in, struct reply *out, struct prob
         store_host(api->app->store, &ask, &samples, &n, why))
         return -1;
     job_keep(out, &job);
+    out->digits = CURVE_DIGITS;
     return reply_json(out,
                       json_pack("{s:I, s:o, s:o}", "count", (json_int_t)n, "points",
                                 points_json(samples, n), "units", units_json()),

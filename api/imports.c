@@ -364,8 +364,6 @@ static int check_query(const struct imports_query *query, size_t media, struct p
                              "say which column holds the load, or with batch how many a line has");
     if (query->x && !query->y.n)
         return problem_field(why, "/?y", "say which columns hold the seconds: PHASE:COLUMN");
-    if (query->at_load.n && !query->y.n)
-        return problem_field(why, "/?at_load", "it names phases of y");
     return 0;
 }
 

@@ -66,15 +66,16 @@ void reply_bytes(struct reply *reply, const char *type, char *body, size_t n)
     reply->n = n;
 }
 
-/* Nine digits: more than any clock or counter here resolves, and a third less to send. */
-enum { JSON_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) };
+/* A figure that is asked for shows what was computed; a curve of a thousand points is for the eye. */
+enum { DIGITS = 12 };
 
 int reply_json(struct reply *reply, json_t *json, struct problem *why)
 {
     scoped_json json_t *held = json;
     if (!held)
         return problem_memory(why);
-    char *text = json_dumps(held, JSON_FLAGS);
+    char *text = json_dumps(held, JSON_COMPACT |
+                                      JSON_REAL_PRECISION(reply->digits ? reply->digits : DIGITS));
     if (!text)
         return problem_set(why, PROBLEM_INTERNAL, "the answer cannot be written as JSON");
     reply_bytes(reply, "application/json", text, strlen(text));

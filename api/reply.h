@@ -32,7 +32,8 @@ struct reply {
     const char *type; /* literal */
     char *body;
     size_t n;
-    int file; /* -1: none */
+    unsigned digits; /* significant ones, of numbers in JSON; 0: as many as matter to anybody */
+    int file;        /* -1: none */
     uint64_t file_bytes;
     struct stream stream;     /* read NULL: none */
     bool gzip;                /* the body is compressed, or the stream shall be */
@@ -58,6 +59,7 @@ static inline void reply_drop_cell(struct reply **reply)
     reply_drop(*reply);
 }
 #define scoped_reply scoped(reply_drop_cell)
+enum { CURVE_DIGITS = 9 }; /* of points that are drawn: a third less to send */
 
 /* The body is this JSON, which it steals; NULL means that there was no memory for it. */
 must_check int reply_json(struct reply *reply, json_t *json, struct problem *why);

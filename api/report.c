@@ -5,6 +5,7 @@
 #include "api/handlers.h"
 #include "api/job_answer.h"
 #include "api/jobs.h"
+#include "api/report_json.h"
 #include "api/samples_csv.h"
 #include "api/series.h"
 #include "engine/base/field_json.h"
@@ -29,11 +30,15 @@ const struct field report_query[] = {
 struct report_view {
     void *job;
     struct array series;
+    char *import;
 };
 const struct field report_answer[] = {
     FIELD_OBJECT(struct report_view, job, "The job with its findings.", .of = job_answer),
     FIELD_ARRAY(struct report_view, series, "Of each phase: seconds per batch over load, thinned.",
                 .of = series_answer),
+    FIELD_JSON(struct report_view, import,
+               "All of it with every sample, as POST /imports takes it; so does it the whole "
+               "report."),
     FIELD_END,
 };
 
@@ -61,7 +66,8 @@ static int report_json(struct api *api, const struct job *job, struct reply *out
     scoped_json json_t *series = json_array(), *whole = job_json(job, why);
     if (!series || !whole || report_series(api, job, series, why))
         return problem_memory(why); /* unless there is an earlier cause */
-    return reply_json(out, json_pack("{s:O, s:O}", "job", whole, "series", series), why);
+    return report_stream(api, job, json_pack("{s:O, s:O}", "job", whole, "series", series), out,
+                         why);
 }
 
 static int report_document(struct api *api, const struct job *job, const struct document_kind *kind,

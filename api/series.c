@@ -169,6 +169,7 @@ static int answer_json(struct api *api, const struct job *job, const struct phas
     if (job_columns(api, job, phase, query, &json, why))
         return -1;
     job_keep(out, job);
+    out->digits = CURVE_DIGITS;
     return reply_json(out, json, why);
 }
 

@@ -6,7 +6,17 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
 
 /* Spaces and backslashes are written as \040 and \134. */
 static void unescape(const char *from, size_t n, char *to, size_t size)
@@ -95,24 +105,98 @@ int mountinfo_parse(const char *line, uint64_t *ret_id, struct mountinfo *ret)
     return 0;
 }
 
-int mountinfo_of(int fd, struct mountinfo *ret, struct problem *why)
+/* The line of that mount, or else one of the same device: 1; 0: neither. */
+static int find_line(const char *path, const struct statx *st, bool *ret_itself,
+                     struct mountinfo *ret)
 {
-    struct statx st;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0)
-        return problem_errno(why, errno, "cannot find the mount of the target");
-    scoped_file FILE *table = fopen("/proc/self/mountinfo", "re");
-    if (!table)
-        return problem_errno(why, errno, "cannot read /proc/self/mountinfo");
+    scoped_file FILE *table = fopen(path, "re");
     scoped_free char *line = NULL;
     size_t room = 0;
     uint64_t id;
+    int found = 0;
     struct mountinfo mount;
-    while (getline(&line, &room, table) > 0)
-        if (mountinfo_parse(line, &id, &mount) == 0 && id == st.stx_mnt_id) {
-            *ret = mount;
-            return 0;
-        }
-    return problem_set(why, PROBLEM_UNSUPPORTED, "the target is on no mount of this namespace");
+    *ret_itself = false;
+    while (table && !*ret_itself && getline(&line, &room, table) > 0) {
+        if (mountinfo_parse(line, &id, &mount) < 0)
+            continue;
+        *ret_itself = id == st->stx_mnt_id;
+        if (!*ret_itself &&
+            (found || mount.major != st->stx_dev_major || mount.minor != st->stx_dev_minor))
+            continue;
+        *ret = mount;
+        found = 1;
+    }
+    return found;
+}
+
+static const char *type_by_magic(long magic)
+{
+    static const struct {
+        unsigned long magic;
+        const char *type;
+    } types[] = {
+        { EXT4_SUPER_MAGIC, "ext4" },   { XFS_SUPER_MAGIC, "xfs" },
+        { BTRFS_SUPER_MAGIC, "btrfs" }, { TMPFS_MAGIC, "tmpfs" },
+        { NFS_SUPER_MAGIC, "nfs" },     { OVERLAYFS_SUPER_MAGIC, "overlay" },
+        { FUSE_SUPER_MAGIC, "fuse" },   { 0x2fc12fc1, "zfs" },
+    };
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        if (types[i].magic == (unsigned long)magic)
+            return types[i].type;
+    return "unknown";
+}
+
+static void options_of(const struct statvfs *fs, char *options, size_t size)
+{
+    static const struct {
+        unsigned long flag;
+        const char *option;
+    } flags[] = {
+        { ST_NOSUID, "nosuid" },   { ST_NODEV, "nodev" },       { ST_NOEXEC, "noexec" },
+        { ST_NOATIME, "noatime" }, { ST_RELATIME, "relatime" }, { ST_SYNCHRONOUS, "sync" },
+    };
+    snprintf(options, size, "%s", fs->f_flag & ST_RDONLY ? "ro" : "rw");
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
+        if (fs->f_flag & flags[i].flag)
+            merge_options(options, size, flags[i].option);
+}
+
+/* In a chroot "/" need not be a mount, and then the mount it lies on is in no table that can be seen. What
+ * the filesystem itself says is told, with type and source from another of its mounts if there is one. */
+static int mountinfo_without_line(int fd, const struct statx *st, const struct mountinfo *other,
+                                  struct mountinfo *ret, struct problem *why)
+{
+    struct statfs facts;
+    struct statvfs fs;
+    if (fstatfs(fd, &facts) < 0 || fstatvfs(fd, &fs) < 0)
+        return problem_errno(why, errno, "cannot find the mount of the target");
+    struct mountinfo mount = { .major = st->stx_dev_major,
+                               .minor = st->stx_dev_minor,
+                               .point = "/",
+                               .root = "/",
+                               .source = "unknown" };
+    snprintf(mount.type, sizeof mount.type, "%s", type_by_magic(facts.f_type));
+    options_of(&fs, mount.options, sizeof mount.options);
+    if (other) {
+        memcpy(mount.type, other->type, sizeof mount.type);
+        memcpy(mount.source, other->source, sizeof mount.source);
+    }
+    *ret = mount;
+    return 0;
+}
+
+int mountinfo_of(int fd, struct mountinfo *ret, struct problem *why)
+{
+    struct statx st;
+    struct mountinfo mount;
+    bool itself;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0)
+        return problem_errno(why, errno, "cannot find the mount of the target");
+    int found = find_line("/proc/self/mountinfo", &st, &itself, &mount);
+    if (!itself)
+        return mountinfo_without_line(fd, &st, found ? &mount : NULL, ret, why);
+    *ret = mount;
+    return 0;
 }
 
 static bool is_below(const char *path, const char *point)

@@ -15,7 +15,8 @@ struct mountinfo {
 
 /* Reads one line; -1 if it is not one. *ret_id is the mount's id. */
 int mountinfo_parse(const char *line, uint64_t *ret_id, struct mountinfo *ret);
-/* The mount of an open file or folder (O_PATH will do). */
+/* The mount of an open file or folder (O_PATH will do). Of one that lies on no mount that this process sees
+ * (in a chroot whose "/" is none), what the filesystem says of itself. */
 must_check int mountinfo_of(int fd, struct mountinfo *ret, struct problem *why);
 /* The same as the machine's first process sees it: a service in a sandbox of its own sees everything
  * mounted read-only. What that process does not see, as we do. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -218,11 +219,13 @@ void targets_done(struct targets *targets)
     *targets = (struct targets){ 0 };
 }
 
-static int unusable(struct target_facts *facts, const char *path, const char *reason)
+/* Everybody who may see the target reads the reason; where it lies is the administrator's affair. */
+static int printf_like(2, 3) unusable(struct target_facts *facts, const char *fmt, ...)
 {
-    char shown[160];
-    snprintf(facts->reason, sizeof facts->reason, "%s: %s", text_shown(path, shown, sizeof shown),
-             reason);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(facts->reason, sizeof facts->reason, fmt, ap);
+    va_end(ap);
     return 0;
 }
 
@@ -248,12 +251,12 @@ static int probe(const struct target *target, struct target_facts *facts, struct
     struct statvfs fs;
     struct mountinfo mount;
     if (!target->path)
-        return unusable(facts, target_place(target), "no workload of this version works there");
+        return unusable(facts, "no workload of this version works there");
     scoped_fd int fd = open(target->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return unusable(facts, target->path, strerrordesc_np(errno));
+        return unusable(facts, "its folder cannot be opened: %s", strerrordesc_np(errno));
     if (fstat(fd, &st) < 0 || fstatvfs(fd, &fs) < 0)
-        return unusable(facts, target->path, strerrordesc_np(errno));
+        return unusable(facts, "its folder cannot be looked at: %s", strerrordesc_np(errno));
     if (mountinfo_of_host(fd, &mount, why) < 0)
         return -1;
     fill_space(facts, &fs);
@@ -263,9 +266,9 @@ static int probe(const struct target *target, struct target_facts *facts, struct
     text_shown(mount.options, facts->mount_options, sizeof facts->mount_options);
     text_shown(mount.source, facts->source, sizeof facts->source);
     if (mountinfo_has(&mount, "ro"))
-        return unusable(facts, target->path, "it is mounted read-only");
+        return unusable(facts, "it is mounted read-only");
     if (target->run_as && !user_exists(target->run_as))
-        return unusable(facts, target->run_as, "there is no such user to run as");
+        return unusable(facts, "there is no user %s to run as", target->run_as);
     facts->usable = true;
     return 0;
 }

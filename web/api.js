@@ -65,6 +65,8 @@ export async function call(method, path, { body, etag, key, signal } = {}) {
 export const get = async (path, options) => (await call('GET', path, options)).body;
 export const post = async (path, body, options) =>
     (await call('POST', path, { ...options, body })).body;
+export const patch = async (path, body, options) =>
+    (await call('PATCH', path, { ...options, body })).body;
 export const remove = async (path, options) => (await call('DELETE', path, options)).body;
 
 /** A query string from what is set: `query({ state: 'running', cursor: null })`. */

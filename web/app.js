@@ -4,6 +4,7 @@ import { announce, fill, h } from './dom.js';
 import { sentence } from './format.js';
 import { emptyPage, mark } from './parts.js';
 import { draw, go, listen, otherwise, route } from './router.js';
+import { compareView } from './views/compare.js';
 import { jobView } from './views/job.js';
 import { jobsView } from './views/jobs.js';
 import { newView } from './views/new.js';
@@ -107,6 +108,7 @@ const gate = (view, name) => (context, ...groups) =>
 
 route(/^\/$/, gate(jobsView, 'Jobs'));
 route(/^\/new$/, gate(newView, 'New job'));
+route(/^\/compare$/, gate(compareView, 'Comparison'));
 route(/^\/jobs\/(\d+)$/, gate(jobView, 'Job'));
 otherwise(gate(({ main }) => fill(main, emptyPage('There is no page here',
     h('p', {}, h('a', { href: '/' }, 'All jobs'))))));

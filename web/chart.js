@@ -6,14 +6,17 @@ import { axis } from './format.js';
 import { gaps, positive, zoomed } from './range.js';
 
 const HEIGHT = 320, NARROW = 240;
-const dark = matchMedia('(prefers-color-scheme: dark)');
+export const dark = matchMedia('(prefers-color-scheme: dark)');
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** What a chart in `holder` measures, in pixels. */
+export const sizeOf = (holder) => ({ width: holder.clientWidth, height: holder.clientWidth < 520 ? NARROW : HEIGHT });
 
 /* Bytes are read in KiB, MiB, …: ticks stand at round ones. */
 const BINARY_STEPS = Array.from({ length: 60 }, (_, i) => 2 ** i);
 
-function yAxis(unit, size = 74) {
+export function yAxis(unit, size = 74) {
     return {
         size, incrs: unit().startsWith('bytes') ? BINARY_STEPS : undefined,
         stroke: colour('muted'), font: '12px system-ui, sans-serif', gap: 6,
@@ -22,12 +25,35 @@ function yAxis(unit, size = 74) {
     };
 }
 
-function xAxis(unit) {
+export function xAxis(unit) {
     return {
         size: 32, stroke: colour('muted'), font: '12px system-ui, sans-serif', gap: 6, space: 80,
         grid: { stroke: colour('grid'), width: 1 }, ticks: { stroke: colour('grid'), size: 4 },
         values: (u, ticks) => ticks.map(axis(unit(), Math.max(...ticks), ticks[1] - ticks[0])),
     };
+}
+
+/** Where a knee lies or a limit was met: a result, so it stands in the picture. */
+export function drawMarks(u, marks) {
+    const { ctx, bbox } = u, ratio = devicePixelRatio;
+    for (const mark of marks) {
+        const x = u.valToPos(mark.at, 'x', true);
+        if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1)
+            continue;
+        ctx.save();
+        ctx.strokeStyle = ctx.fillStyle = colour('mark');
+        ctx.lineWidth = ratio;
+        ctx.setLineDash([4 * ratio, 3 * ratio]);
+        ctx.beginPath();
+        ctx.moveTo(x, bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+        ctx.stroke();
+        ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+        ctx.textBaseline = 'top';
+        ctx.textAlign = x > bbox.left + bbox.width / 2 ? 'right' : 'left';
+        ctx.fillText(mark.label, x + (ctx.textAlign === 'right' ? -5 : 5) * ratio, bbox.top + 4 * ratio);
+        ctx.restore();
+    }
 }
 
 /**
@@ -46,7 +72,7 @@ export function seriesChart(on, signal) {
     function options() {
         const log = view.log;
         return {
-            width: holder.clientWidth, height: holder.clientWidth < 520 ? NARROW : HEIGHT,
+            ...sizeOf(holder),
             padding: [10, 34, 0, 0], legend: { show: false },
             scales: {
                 x: { time: false, range: (u, least, most) => rangeOf(least, most) },
@@ -65,7 +91,7 @@ export function seriesChart(on, signal) {
             hooks: {
                 setCursor: [(u) => on.cursor(u.cursor.left < 0 ? null : u.cursor.idx)],
                 setSelect: [selected],
-                draw: [drawMarks],
+                draw: [(u) => drawMarks(u, view.marks ?? [])],
             },
         };
     }
@@ -91,29 +117,6 @@ export function seriesChart(on, signal) {
         const range = { from: u.posToVal(left, 'x'), to: u.posToVal(left + width, 'x') };
         u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         on.zoom(range);
-    }
-
-    /** Where a limit was met: a result, so it stands in the picture. */
-    function drawMarks(u) {
-        const { ctx, bbox } = u, ratio = devicePixelRatio;
-        for (const mark of view.marks ?? []) {
-            const x = u.valToPos(mark.at, 'x', true);
-            if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1)
-                continue;
-            ctx.save();
-            ctx.strokeStyle = ctx.fillStyle = colour('mark');
-            ctx.lineWidth = ratio;
-            ctx.setLineDash([4 * ratio, 3 * ratio]);
-            ctx.beginPath();
-            ctx.moveTo(x, bbox.top);
-            ctx.lineTo(x, bbox.top + bbox.height);
-            ctx.stroke();
-            ctx.font = `${12 * ratio}px system-ui, sans-serif`;
-            ctx.textBaseline = 'top';
-            ctx.textAlign = x > bbox.left + bbox.width / 2 ? 'right' : 'left';
-            ctx.fillText(mark.label, x + (ctx.textAlign === 'right' ? -5 : 5) * ratio, bbox.top + 4 * ratio);
-            ctx.restore();
-        }
     }
 
     function draw() {
@@ -153,9 +156,7 @@ export function seriesChart(on, signal) {
     }
 
     holder.addEventListener('keydown', keys);
-    const sizes = new ResizeObserver(() => plot && view && plot.setSize({
-        width: holder.clientWidth, height: holder.clientWidth < 520 ? NARROW : HEIGHT,
-    }));
+    const sizes = new ResizeObserver(() => plot && view && plot.setSize(sizeOf(holder)));
     sizes.observe(holder);
     dark.addEventListener('change', () => view && draw(), { signal });
     signal.addEventListener('abort', () => {

@@ -89,6 +89,8 @@ struct import_csv {
 };
 must_check int import_csv(FILE *file, const struct import_csv *how, struct import *to,
                           struct problem *why);
+/* A phase as import_json reads it, without its samples. NULL: no memory. */
+json_t *import_phase_json(const struct phase_total *total);
 /* JSON: import_head's members and phases; see the API. Also a report in JSON, which has it as `import`. */
 must_check int import_json(FILE *file, struct import *to, struct problem *why);
 

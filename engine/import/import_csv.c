@@ -129,6 +129,14 @@ static int count(const struct csv *csv, size_t column, uint64_t *ret, struct pro
     return got;
 }
 
+static bool is_at_load(const struct import_csv *how, const char *phase)
+{
+    for (size_t i = 0; i < how->at_load.n; i++)
+        if (strcmp(how->at_load.at[i], phase) == 0)
+            return true;
+    return false;
+}
+
 /* --- a column for each phase --- */
 
 struct series {
@@ -161,8 +169,7 @@ static int plan_phase(struct csv *csv, const char *y, const char *unit, struct p
         return -1;
     if (csv->to->n == before)
         return problem_field(why, "/?y", "the phase %s is named twice", name);
-    for (size_t i = 0; i < csv->how->at_load.n; i++)
-        phase->total.at_load |= strcmp(csv->how->at_load.at[i], name) == 0;
+    phase->total.at_load = is_at_load(csv->how, name);
     plan->series[plan->n++] = (struct series){ (size_t)place, phase };
     return 0;
 }
@@ -175,7 +182,7 @@ static int check_at_load(const struct csv *csv, struct problem *why)
         for (size_t k = 0; k < csv->to->n; k++)
             found |= strcmp(csv->to->phase[k]->total.name, csv->how->at_load.at[i]) == 0;
         if (!found)
-            return problem_field(why, "/?at_load", "there is no phase %s among y",
+            return problem_field(why, "/?at_load", "there is no phase %s",
                                  text_shown(csv->how->at_load.at[i], shown, sizeof shown));
     }
     return 0;
@@ -193,7 +200,7 @@ static int make_plan(struct csv *csv, struct plan *plan, struct problem *why)
     for (size_t i = 0; i < how->y.n; i++)
         if (plan_phase(csv, how->y.at[i], how->unit ? how->unit : how->x, plan, why))
             return -1;
-    return check_at_load(csv, why);
+    return 0;
 }
 
 static int row_load(const struct csv *csv, const struct plan *plan, double *ret,
@@ -356,8 +363,11 @@ static struct import_phase *table_phase(struct csv *csv, const struct table *tab
         refuse(csv, place, why, "a phase's name of up to 31 bytes");
         return NULL;
     }
-    return import_phase(csv->to, name, run ? (unsigned)run : 1, leg ? (unsigned)leg : 1,
-                        table->unit, why);
+    struct import_phase *phase = import_phase(csv->to, name, run ? (unsigned)run : 1,
+                                              leg ? (unsigned)leg : 1, table->unit, why);
+    if (phase && phase->n == 0)
+        phase->total.at_load = is_at_load(csv->how, name);
+    return phase;
 }
 
 /* 1: the seconds; 0: a gap. */
@@ -392,7 +402,7 @@ static int table_sample(const struct csv *csv, const struct table *table,
     if (loads > 0 && timed == 0 && s.load < before)
         return refuse(csv, (size_t)table->place[LOAD], why,
                       "a load that is no less than in the line before");
-    s.ops = s.load > before ? s.load - before : 0;
+    s.ops = phase->total.at_load ? 1 : s.load > before ? s.load - before : 0;
     if (loads < 0 || timed < 0 || table_count(csv, table, OPS, UINT64_MAX, &s.ops, why) < 0 ||
         table_count(csv, table, BYTES, UINT64_MAX, &s.bytes, why) < 0 ||
         table_count(csv, table, ERRORS, UINT64_MAX, &s.errors, why) < 0 ||
@@ -451,6 +461,6 @@ int import_csv(FILE *file, const struct import_csv *how, struct import *to, stru
         return -1;
     for (size_t i = 0; i < to->n; i++)
         if (to->phase[i]->n)
-            return 0;
+            return check_at_load(csv, why);
     return problem_at(why, "", csv->line + 1, 1, "there is no line of data");
 }

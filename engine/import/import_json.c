@@ -15,12 +15,12 @@ enum { POINTER = 96, COLUMN_BUFFER = 1024 };
 
 struct latency_head {
     uint64_t count, min, p50, p90, p99, p999, max;
-    double mean;
+    double sum;
 };
 static const struct field latency_fields[] = {
     FIELD_COUNT(struct latency_head, count, "Operations whose latency is known."),
     FIELD_COUNT(struct latency_head, min, "The shortest.", .unit = "ns"),
-    FIELD_NUMBER(struct latency_head, mean, "The mean.", .unit = "ns"),
+    FIELD_NUMBER(struct latency_head, sum, "The sum of all.", .unit = "ns"),
     FIELD_COUNT(struct latency_head, p50, "Half took no longer.", .unit = "ns"),
     FIELD_COUNT(struct latency_head, p90, "90 % took no longer.", .unit = "ns"),
     FIELD_COUNT(struct latency_head, p99, "99 % took no longer.", .unit = "ns"),
@@ -349,7 +349,7 @@ static void take_head(struct import_phase *phase, const struct phase_head *head)
     if (latency)
         total->latency = (struct latency){
             .count = latency->count,
-            .sum = isnan(latency->mean) ? 0 : latency->mean * (double)latency->count,
+            .sum = isnan(latency->sum) ? 0 : latency->sum,
             .min = (nsec)latency->min,
             .max = (nsec)latency->max,
             .p50 = (nsec)latency->p50,
@@ -364,6 +364,45 @@ static void take_head(struct import_phase *phase, const struct phase_head *head)
         };
         (void)!text_fit(total->limit.detail, sizeof total->limit.detail, "%s", limit->detail);
     }
+}
+
+json_t *import_phase_json(const struct phase_total *total)
+{
+    struct latency_head latency = {
+        .count = total->latency.count,
+        .sum = total->latency.sum,
+        .min = (uint64_t)total->latency.min,
+        .p50 = (uint64_t)total->latency.p50,
+        .p90 = (uint64_t)total->latency.p90,
+        .p99 = (uint64_t)total->latency.p99,
+        .p999 = (uint64_t)total->latency.p999,
+        .max = (uint64_t)total->latency.max,
+    };
+    struct limit_head limit = { total->limit.at, total->limit.reason, total->limit.error,
+                                (char *)(uintptr_t)total->limit.detail };
+    const struct phase_head head = {
+        .name = (char *)(uintptr_t)total->name,
+        .unit = (char *)(uintptr_t)total->unit,
+        .cache = (char *)(uintptr_t)total->cache,
+        .run = total->run,
+        .leg = total->leg,
+        .lanes = total->lanes,
+        .batch = total->batch,
+        .total = total->total,
+        .ops = total->ops,
+        .bytes = total->bytes,
+        .errors = total->errors,
+        .dirty_before = total->dirty_before,
+        .first_start_ns = (uint64_t)total->first_start,
+        .first_done_ns = (uint64_t)total->first_done,
+        .last_done_ns = (uint64_t)total->last_done,
+        .flush_ns = (uint64_t)total->flush,
+        .cpu_ns = (uint64_t)total->cpu,
+        .at_load = total->at_load,
+        .latency_ns = latency.count ? &latency : NULL,
+        .limited_by = total->limit.reached ? &limit : NULL,
+    };
+    return fields_render(import_phase_fields, &head);
 }
 
 /* What a table refuses is told with the place where its object began. */

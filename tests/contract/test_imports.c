@@ -155,14 +155,32 @@ static void gives_an_exported_job_back(void **state)
     answer_done(&answer);
     answer = post(world, world->operator_, "/api/v1/imports?name=again", "application/x-ndjson",
                   journal.body, NULL);
+    long long copy = taken(&answer);
+    answer = get(world, copy, "/report?format=csv");
+    assert_string_equal(answer.body, samples.body);
+    answer_done(&answer);
+    answer = get(world, copy, "/journal");
+    assert_string_equal(answer.body, journal.body);
+    answer_done(&answer);
+    struct answer report = get(world, job, "/report");
+    answer = post(world, world->operator_, "/api/v1/imports", NULL, report.body, NULL);
     id = taken(&answer);
     answer = get(world, id, "/report?format=csv");
     assert_string_equal(answer.body, samples.body);
     answer_done(&answer);
-    answer = get(world, id, "/journal");
-    assert_string_equal(answer.body, journal.body);
+    answer = get(world, id, "/host");
+    struct answer host = get(world, job, "/host");
+    assert_true(answer_number(&host, "count") > 0);
+    assert_string_equal(answer.body, host.body);
     answer_done(&answer);
-    struct answer first = get(world, job, ""), second = get(world, id, "");
+    answer_done(&host);
+    answer = get(world, id, "/report");
+    json_t *back = answer_at(&answer, "import"), *there = answer_at(&report, "import");
+    if (!json_equal(back, there))
+        fail_msg("the import is not the export:\n%.1500s\n%.1500s", answer.body, report.body);
+    answer_done(&answer);
+    answer_done(&report);
+    struct answer first = get(world, job, ""), second = get(world, copy, "");
     static const char *const same[] = { "phases", "environment", "workload" };
     for (size_t i = 0; i < COUNT_OF(same); i++)
         if (!json_equal(answer_at(&first, same[i]), answer_at(&second, same[i])))

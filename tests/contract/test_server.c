@@ -89,6 +89,7 @@ static void sends_web_pages(void **state)
     } files[] = {
         { "/", "text/html; charset=utf-8", "<title>plimsoll" },
         { "/new", "text/html; charset=utf-8", "<title>plimsoll" },
+        { "/compare?jobs=1,2", "text/html; charset=utf-8", "<title>plimsoll" },
         { "/jobs/17?phase=create", "text/html; charset=utf-8", "<title>plimsoll" },
         { "/app.js", "text/javascript; charset=utf-8", "export" },
         { "/views/style.css", "text/css; charset=utf-8", "color" },

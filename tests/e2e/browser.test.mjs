@@ -260,6 +260,67 @@ test('the dashboard', { timeout: 600_000 }, async (t) => {
         await page.getByRole('link', { name: `#${id + 26}` }).waitFor();
     });
 
+    let second;
+    await visiting('two jobs ticked in the list are compared, phase by phase and curve on curve', async (page, visit) => {
+        ({ id: second } = await submit({ files: 20000 }));
+        await client.settled(second);
+        const { id: third } = await submit({ files: 20000 });
+        await client.settled(third);
+        await page.goto(`${url}/?state=succeeded`);
+        for (const id of [second, third]) await page.getByLabel(`Compare job ${id}`, { exact: true }).check();
+        await page.getByText(`#${third} against #${second}`).waitFor();
+        await page.getByRole('link', { name: 'Compare', exact: true }).click();
+        await page.getByRole('heading', { name: `Job ${third} against job ${second}` }).waitFor();
+        await page.goto(`${url}/compare?jobs=${first},${second}`);
+        await page.getByRole('heading', { name: `Job ${second} against job ${first}` }).waitFor();
+        const told = (await client.get(`/api/v1/comparisons?jobs=${first},${second}`)).json;
+        assert.deepEqual(await page.locator('.sentences li').allTextContents(), told.comparisons[0].phases.map((p) => p.sentence));
+        await page.getByText('each line is the mean of at most').waitFor();
+        assert.equal(await page.locator('.chart .u-over').count(), 1);
+        assert.deepEqual((await page.locator('.legend li').allTextContents()).map((words) => words.trim()), [`job ${first}`, `job ${second}`]);
+        const before = visit.answers.length;
+        await page.getByLabel('Phase').selectOption('remove');
+        await until('both curves of the other phase', () => visit.answers.slice(before).filter((r) => r.url().includes('phase=remove')).length === 2);
+        await page.getByText('Time per batch against files').waitFor();
+        const box = await page.locator('.chart .u-over').boundingBox();
+        await page.mouse.move(box.x + box.width / 2, box.y + 70);
+        assert.match(await page.locator('.legend li').first().textContent(), /job \d+ .*(µs|ms|ns)/);
+        assert.match(page.url(), /phase=remove/);
+    });
+
+    await visiting('other amounts of work are compared only when asked again', async (page, visit) => {
+        visit.expected.push('409 /api/v1/comparisons');
+        const { id } = await submit({ files: 10000 });
+        await client.settled(id);
+        await page.goto(`${url}/jobs/${id}`);
+        await page.getByLabel('Compare with job').fill(`#${first}`);
+        await page.getByRole('button', { name: 'Compare' }).click();
+        await page.getByRole('heading', { name: 'These jobs are not alike' }).waitFor();
+        await page.getByRole('link', { name: 'Compare nevertheless' }).click();
+        await page.getByRole('heading', { name: 'Compared although parameters differ' }).waitFor();
+        await page.getByRole('row', { name: /Parameter Files/ }).waitFor();
+        assert.equal(await page.locator('.verdict', { hasNotText: 'Cannot tell' }).count(), 0, 'no verdict');
+    });
+
+    await visiting('a job is pinned, let go and deleted', async (page, visit) => {
+        const { id } = await submit({ files: 100 });
+        await client.settled(id);
+        await shown(page, id);
+        await page.getByRole('button', { name: 'Pin', exact: true }).click();
+        await page.getByRole('button', { name: 'Unpin' }).waitFor();
+        assert.equal((await client.job(id)).pinned, true);
+        assert.equal(await page.getByRole('button', { name: 'Delete' }).isVisible(), false);
+        await page.getByRole('button', { name: 'Unpin' }).click();
+        await page.getByRole('button', { name: 'Delete' }).click();
+        await page.getByRole('button', { name: 'Keep it' }).click();
+        await page.locator('dialog').waitFor({ state: 'detached' });
+        assert.equal((await client.job(id)).id, id, 'asking is not deleting');
+        await page.getByRole('button', { name: 'Delete' }).click();
+        await page.getByRole('button', { name: 'Delete the job' }).click();
+        await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+        assert.equal((await client.get(`/api/v1/jobs/${id}`)).status, 404);
+    });
+
     for (const scheme of ['light', 'dark'])
         for (const width of [1280, 400])
             await visiting(`every page is sound, ${scheme}, ${width} px wide`, async (page, visit) => {
@@ -270,6 +331,9 @@ test('the dashboard', { timeout: 600_000 }, async (t) => {
                 await page.goto(`${url}/new`);
                 await page.getByRole('radio', { name: 'scratch' }).check();
                 await assertSound(visit, 'new job');
+                await page.goto(`${url}/compare?jobs=${first},${second}`);
+                await page.getByText('each line is the mean of at most').waitFor();
+                await assertSound(visit, 'comparison');
                 await page.goto(`${url}/jobs/999999`);
                 await page.getByRole('heading', { name: 'There is no such thing here' }).waitFor();
                 await assertSound(visit, 'missing job');

@@ -4,7 +4,10 @@
 #include "tests/unit/folder.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static struct targets load(const char *settings)
 {
@@ -115,9 +118,9 @@ static void says_why_a_target_is_not_usable(void **state)
         struct target target;
         const char *reason;
     } rows[] = {
-        { { .path = nothing }, "/nonexistent/x: No such file or directory" },
-        { { .path = file }, "/etc/passwd: Not a directory" },
-        { { .path = folder, .run_as = nobody }, "no-one: there is no such user to run as" },
+        { { .path = nothing }, "its folder cannot be opened: No such file or directory" },
+        { { .path = file }, "its folder cannot be opened: Not a directory" },
+        { { .path = folder, .run_as = nobody }, "there is no user no-one to run as" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct target_facts facts;
@@ -188,6 +191,38 @@ static void finds_the_mount_of_a_folder(void **state)
     assert_string_equal(mount.point, "/proc");
 }
 
+/* In a chroot whose "/" is a plain folder, the mount that it lies on is in no table. */
+static void tells_a_folder_of_a_chroot_from_the_filesystem_itself(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    pid_t child = fork();
+    if (child == 0) {
+        scoped_free char *proc = in_folder("proc");
+        struct target target = { .path = (char[]){ "/" } };
+        struct target_facts facts = { 0 };
+        struct problem why = { 0 };
+        if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mkdir(proc, 0755) != 0 || mount("proc", proc, "proc", 0, NULL) != 0 ||
+            chroot(folder) != 0 || chdir("/") != 0)
+            _exit(77);
+        if (target_probe(&target, &facts, &why) != 0 || !facts.usable ||
+            strcmp(facts.mount_point, "/") != 0 || strcmp(facts.filesystem, "unknown") == 0 ||
+            strncmp(facts.mount_options, "rw", 2) != 0 || facts.space_total == 0) {
+            fprintf(stderr, "%s%s: %s at %s, %s\n", why.message, facts.reason, facts.filesystem,
+                    facts.mount_point, facts.mount_options);
+            _exit(1);
+        }
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
@@ -198,6 +233,7 @@ int main(void)
         IN_FOLDER(allows_two_dots_within_a_name),
         IN_FOLDER(probes_what_stands_there),
         IN_FOLDER(says_why_a_target_is_not_usable),
+        IN_FOLDER(tells_a_folder_of_a_chroot_from_the_filesystem_itself),
         cmocka_unit_test(reads_lines_of_the_mount_table),
         cmocka_unit_test(refuses_broken_lines_of_the_mount_table),
         cmocka_unit_test(finds_the_mount_of_a_folder),

@@ -1,8 +1,10 @@
 /* The head of a job's page: its state, how far it is, and what can be done with it. */
-import { post } from '../api.js';
+import { patch, post, query, remove } from '../api.js';
+import { confirm } from '../dialog.js';
 import { announce, attribute, fill, h, text } from '../dom.js';
-import { UNKNOWN, count, duration, number, percent, rate, sentence } from '../format.js';
+import { UNKNOWN, count, duration, number, percent, rate } from '../format.js';
 import { badge, bar, time } from '../parts.js';
+import { go } from '../router.js';
 import { STATES, isFinal } from '../words.js';
 
 /** @param again () => void: look at the job now */
@@ -11,12 +13,15 @@ export function jobHeader({ id, may, again, failed }) {
     const what = h('p', { class: 'what' });
     const cancel = h('button', { type: 'button', class: 'danger', onclick: ask, hidden: true }, 'Cancel');
     const rerun = h('a', { class: 'button', href: `/new?from=${id}`, hidden: true }, 'Run again');
+    const pin = h('button', { type: 'button', onclick: togglePin, hidden: true, title: 'A pinned job cannot be deleted' }, 'Pin');
+    const erase = h('button', { type: 'button', class: 'danger', onclick: forget, hidden: true }, 'Delete');
+    const compare = compareForm(id);
     const progress = bar('Progress of this phase');
     const figures = h('p', { class: 'figures num' });
     const doing = h('div', { class: 'doing', hidden: true }, progress, figures);
     const took = h('dd', { class: 'num' });
     const element = h('header', { class: 'job-head' },
-        h('div', { class: 'head' }, h('h1', {}, `Job ${id}`), state, h('span', { class: 'gap' }), cancel, rerun),
+        h('div', { class: 'head' }, h('h1', {}, `Job ${id}`), state, h('span', { class: 'gap' }), compare, cancel, rerun, pin, erase),
         what, doing,
         h('dl', { class: 'times' },
             h('div', {}, h('dt', {}, 'Created'), h('dd', {}, created)),
@@ -26,34 +31,42 @@ export function jobHeader({ id, may, again, failed }) {
     let last = null;
 
     function ask() {
-        const wrong = h('p', { class: 'wrong', role: 'alert' });
-        const yes = h('button', { type: 'button', class: 'danger', onclick: stop }, 'Cancel the job');
-        const dialog = h('dialog', { 'aria-labelledby': 'cancel-head', onclose: () => dialog.remove() },
-            h('h2', { id: 'cancel-head' }, `Cancel job ${id}?`),
-            h('p', {}, 'What it has measured is kept. What it made on the target is removed. It cannot be resumed.'),
-            wrong,
-            h('div', { class: 'submit' },
-                h('button', { type: 'button', onclick: () => dialog.close() }, 'Let it run'), yes));
-        document.body.append(dialog);
-        dialog.showModal();
-
-        async function stop() {
-            yes.disabled = true;
-            try {
+        confirm({
+            id: 'cancel-head', heading: `Cancel job ${id}?`, no: 'Let it run', yes: 'Cancel the job', failed,
+            words: 'What it has measured is kept. What it made on the target is removed. It cannot be resumed.',
+            async act() {
                 await post(`/jobs/${id}/cancel`);
                 announce('The job is being cancelled');
-                dialog.close();
                 again();
-            } catch (error) {
-                if (error.status === 401) {
-                    dialog.close();
-                    failed(error);
-                    return;
-                }
-                text(wrong, sentence(error.message));
-                yes.disabled = false;
-            }
+            },
+        });
+    }
+
+    function forget() {
+        confirm({
+            id: 'delete-head', heading: `Delete job ${id}?`, no: 'Keep it', yes: 'Delete the job', failed,
+            words: 'Its samples, findings and journal go for good. To keep the figures, take the report or the CSV first.',
+            async act() {
+                await remove(`/jobs/${id}`);
+                announce(`Job ${id} is deleted`);
+                go('/', { replace: true });
+            },
+        });
+    }
+
+    async function togglePin() {
+        pin.disabled = true;
+        try {
+            const { pinned } = await patch(`/jobs/${id}`, { pinned: !last.pinned });
+            announce(pinned ? 'The job is pinned: it cannot be deleted' : 'The job is no longer pinned');
+            again();
+        } catch (error) {
+            if (error.status === 401)
+                failed(error);
+            else
+                announce(error.message);
         }
+        pin.disabled = false;
     }
 
     function update(job) {
@@ -61,7 +74,7 @@ export function jobHeader({ id, may, again, failed }) {
             announce(`Job ${id}: ${STATES[job.state] ?? job.state}`);
         last = job;
         state.update(job.state, job.stuck ? ', stuck' : '');
-        fill(what, h('b', {}, job.workload), ' on ', h('b', {}, job.target), job.note ? `: ${job.note}` : null);
+        fill(what, h('b', {}, job.workload), job.target ? [' on ', h('b', {}, job.target)] : ', imported', job.note ? `: ${job.note}` : null);
         created.update(job.created_at);
         started.update(job.started_at);
         finished.update(job.finished_at);
@@ -69,6 +82,11 @@ export function jobHeader({ id, may, again, failed }) {
         text(took, job.started_at ? duration(Math.max(0, end - Date.parse(job.started_at)) / 1000) : UNKNOWN);
         cancel.hidden = !may('run') || isFinal(job.state) || job.state === 'cancelling';
         rerun.hidden = !may('run') || !isFinal(job.state);
+        compare.hidden = !isFinal(job.state);
+        pin.hidden = !may('run');
+        text(pin, job.pinned ? 'Unpin' : 'Pin');
+        attribute(pin, 'aria-pressed', job.pinned ? 'true' : 'false');
+        erase.hidden = !may('run') || !isFinal(job.state) || job.pinned;
         doing.hidden = isFinal(job.state);
         if (isFinal(job.state))
             return;
@@ -79,6 +97,18 @@ export function jobHeader({ id, may, again, failed }) {
     }
 
     return { element, update };
+}
+
+/** Beside which other job it is to be seen. */
+function compareForm(id) {
+    const other = h('input', { type: 'text', inputmode: 'numeric', size: 6, id: 'compare-with', placeholder: 'number' });
+    return h('form', { class: 'compare', hidden: true, onsubmit: (event) => {
+        event.preventDefault();
+        const number = Number(other.value.replace(/^#/, ''));
+        if (Number.isInteger(number) && number > 0)
+            go(`/compare${query({ jobs: `${number},${id}` })}`);
+        other.setAttribute('aria-invalid', String(!(number > 0)));
+    } }, h('label', { for: 'compare-with' }, 'Compare with job'), other, h('button', {}, 'Compare'));
 }
 
 function progressWords(p) {

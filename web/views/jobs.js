@@ -1,7 +1,8 @@
 /* The list of jobs, newest first; it follows what happens. */
 import { get, query } from '../api.js';
-import { fill, h, keyed, text } from '../dom.js';
+import { attribute, fill, h, keyed, text } from '../dom.js';
 import { UNKNOWN, count, duration, number, percent, rate } from '../format.js';
+import { LINES } from '../overlay.js';
 import { badge, bar, empty, time } from '../parts.js';
 import { poll } from '../poll.js';
 import { STATES, isFinal } from '../words.js';
@@ -21,13 +22,14 @@ export function jobsView(context) {
     const body = h('tbody');
     const table = h('table', { class: 'jobs' },
         h('caption', { class: 'unseen' }, 'Jobs, newest first'),
-        h('thead', {}, h('tr', {}, ['Job', 'State', 'Workload', 'Target', 'Progress', 'Rate', 'Created', 'Took']
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, h('span', { class: 'unseen' }, 'Chosen to compare')), ['Job', 'State', 'Workload', 'Target', 'Progress', 'Rate', 'Created', 'Took']
             .map((name, i) => h('th', { scope: 'col', class: [0, 5, 7].includes(i) ? 'right' : null }, name)))),
         body);
     const nothing = h('div', { hidden: true });
     const pages = h('nav', { class: 'pages', 'aria-label': 'Pages of the list' });
+    const picks = pickBar();
     fill(main,
-        h('div', { class: 'head' }, h('h1', {}, 'Jobs'),
+        h('div', { class: 'head' }, h('h1', {}, 'Jobs'), h('span', { class: 'gap' }), picks.element,
             context.may('run') && h('a', { class: 'button primary', href: '/new' }, 'New job')),
         filterBar(filters, signal, chosen),
         h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Jobs', hidden: true }, table), nothing, pages);
@@ -36,7 +38,8 @@ export function jobsView(context) {
         address: () => `/jobs${query({ limit: PAGE, ...filters, cursor })}`,
         each({ items, next_cursor: next }, fresh) {
             if (fresh) {
-                keyed(body, items, (job) => job.id, row);
+                keyed(body, items, (job) => job.id, (job) => row(job, picks));
+                picks.keep(items.map((job) => job.id));
                 table.parentElement.hidden = items.length === 0;
                 nothing.hidden = items.length > 0;
                 fill(nothing, nothingWords(Object.values(filters).some(Boolean) || cursor, context.may('run')));
@@ -92,13 +95,42 @@ function filterBar(filters, signal, chosen) {
         pick('state', 'State', STATE_CHOICES).element, workload.element, target.element);
 }
 
-function row(job) {
+/** What is ticked, in the order it was ticked: the first is what the others are compared with. */
+function pickBar() {
+    const ticked = new Set();
+    const link = h('a', { class: 'button' }, 'Compare');
+    const words = h('span', { class: 'doc', role: 'status' });
+    const element = h('span', { class: 'picks', hidden: true }, words, link);
+    function update() {
+        const jobs = [...ticked], able = jobs.length >= 2 && jobs.length <= LINES;
+        element.hidden = jobs.length === 0;
+        link.hidden = !able;
+        attribute(link, 'href', `/compare${query({ jobs: jobs.join(',') })}`);
+        text(words, able ? `${jobs.slice(1).map((id) => `#${id}`).join(', ')} against #${jobs[0]}`
+            : jobs.length < 2 ? 'Tick another job to compare' : `At most ${LINES} jobs can be compared`);
+    }
+    return {
+        element,
+        toggle(id, on) {
+            ticked[on ? 'add' : 'delete'](id);
+            update();
+        },
+        /** Forgets what the list does not show any more. */
+        keep(shown) {
+            [...ticked].filter((id) => !shown.includes(id)).forEach((id) => ticked.delete(id));
+            update();
+        },
+    };
+}
+
+function row(job, picks) {
     const state = badge(), created = time(), progress = bar(`Progress of job ${job.id}`);
     const done = h('span', { class: 'num small' }), speed = h('td', { class: 'num right' });
     const took = h('td', { class: 'num right' });
+    const tick = h('input', { type: 'checkbox', 'aria-label': `Compare job ${job.id}`, onchange: () => picks.toggle(job.id, tick.checked) });
     const element = h('tr', {},
-        h('td', { class: 'num right' }, h('a', { href: `/jobs/${job.id}` }, `#${job.id}`)),
-        h('td', {}, state), h('td', {}, job.workload), h('td', {}, job.target),
+        h('td', {}, tick), h('td', { class: 'num right' }, h('a', { href: `/jobs/${job.id}` }, `#${job.id}`)),
+        h('td', {}, state), h('td', {}, job.workload), h('td', {}, job.target || 'imported'),
         h('td', { class: 'progress' }, progress, done), speed, h('td', {}, created), took);
     element.update = (now) => {
         state.update(now.state);
