@@ -48,6 +48,7 @@ enum column {
     KEPT_FILES,
     KEPT_BYTES,
     DELETING,
+    CONFIRMS,
 };
 
 void job_done(struct job *job)
@@ -136,6 +137,7 @@ int job_read(const PGresult *result, int row, struct job *ret, struct problem *w
         .kept_files = (uint64_t)cell_int(result, row, KEPT_FILES),
         .kept_bytes = (uint64_t)cell_int(result, row, KEPT_BYTES),
         .deleting = cell_bool(result, row, DELETING),
+        .confirms = cell_int(result, row, CONFIRMS),
     };
     if (!cell_null(result, row, PROBLEM_CODE)) {
         /* A code of a newer version is still a problem. */

@@ -1,5 +1,6 @@
 /* Everything plimsoll knows of PostgreSQL. No other header mentions SQL or libpq. */
 #pragma once
+#include "engine/baseline.h"
 #include "engine/finding.h"
 #include "engine/job.h"
 #include "engine/journal.h"
@@ -42,12 +43,13 @@ struct job {
     char *cleanup_reason;  /* why clean-up is blocked; NULL: nothing to tell */
     char *kept_workspace;  /* NULL: it keeps no files on its target */
     uint64_t kept_files, kept_bytes;
-    bool deleting;  /* it goes as soon as its kept files are removed */
-    char *findings; /* JSON array; empty until it is analysed */
-    int analysis;   /* version of the analysis that found them; 0: not analysed yet */
-    bool pinned;    /* cannot be deleted */
-    bool imported;  /* it ran elsewhere: target "", and a name */
-    char *name;     /* what an imported one was measured on; "" */
+    bool deleting;   /* it goes as soon as its kept files are removed */
+    char *findings;  /* JSON array; empty until it is analysed */
+    int analysis;    /* version of the analysis that found them; 0: not analysed yet */
+    bool pinned;     /* cannot be deleted */
+    bool imported;   /* it ran elsewhere: target "", and a name */
+    char *name;      /* what an imported one was measured on; "" */
+    job_id confirms; /* the job whose result it was queued to confirm; 0: none */
     char *boot_id;
     pid_t pid;
     uint64_t pid_start;
@@ -244,6 +246,109 @@ must_check int store_findings(struct store *store, job_id job, char **ret, int *
  * shares a device with the state directory; 0: none. */
 must_check int store_job_unanalysed(struct store *store, const char *host, job_id after,
                                     job_id *ret, bool *ret_shared_device, struct problem *why);
+
+/* ---- baselines: figures whose history is watched ---- */
+struct baseline {
+    int64_t id;
+    char *name, *workload, *target, *host; /* target "": results that were handed in */
+    char *labels;                          /* JSON object: only jobs that have all of these */
+    char *phase, *created_by;
+    struct baseline_rule rule;
+    uint64_t runs; /* how many of the newest are looked at */
+    bool confirm;  /* a single bad run is measured once more */
+    nsec created_at;
+    int64_t revision;
+};
+void baseline_done(struct baseline *baseline);
+typedef int baseline_fn(void *arg, const struct baseline *baseline, struct problem *why);
+/* CONFLICT: there is one of this name. id, created_at and revision are given by the store. */
+must_check int store_baseline_add(struct store *store, const struct baseline *baseline,
+                                  struct baseline *ret, struct problem *why);
+must_check int store_baseline_get(struct store *store, int64_t id, struct baseline *ret,
+                                  struct problem *why);
+struct baseline_filter {
+    const char *workload, *target; /* NULL: any; comma-separated: one of them */
+    int64_t before;                /* cursor: ids below this; 0: from the start */
+    uint64_t limit;
+};
+/* Newest first. */
+must_check int store_baseline_list(struct store *store, const struct baseline_filter *filter,
+                                   baseline_fn *each, void *arg, struct problem *why);
+/* Its name, direction, minimum effect, runs and confirm, as they stand in *baseline; STALE when it has
+ * another revision by now. */
+must_check int store_baseline_change(struct store *store, const struct baseline *baseline,
+                                     struct problem *why);
+must_check int store_baseline_remove(struct store *store, int64_t id, struct problem *why);
+/* Those to whose history this job belongs: none unless it has succeeded. */
+must_check int store_baseline_match(struct store *store, job_id job, baseline_fn *each, void *arg,
+                                    struct problem *why);
+/* Its newest runs that have a value, oldest first: those with the parameters of that run (0: the first) of job
+ * `like` (0: the newest of its jobs). The caller frees *ret. */
+must_check int store_baseline_history(struct store *store, const struct baseline *baseline,
+                                      job_id like, unsigned run, struct baseline_run **ret,
+                                      size_t *ret_n, struct problem *why);
+/* One run of a job once more, as a job of its own that is marked as its repeat: 1 and its id; 0: the job is
+ * one itself, or has one already. */
+must_check int store_job_confirm(struct store *store, job_id job, unsigned run,
+                                 const char *created_by, const char *note, job_id *ret,
+                                 struct problem *why);
+
+/* ---- alerts ---- */
+enum alert_state { ALERT_OPENED, ALERT_ACKNOWLEDGED, ALERT_RESOLVED };
+extern const char *const alert_states[];
+
+struct alert {
+    int64_t id, baseline;
+    char *fingerprint, *name, *target, *phase; /* name: the baseline's */
+    int figure, state;
+    job_id job; /* the first of the new level */
+    unsigned run;
+    char *sentence, *unit;
+    double before, after, effect, p;
+    uint64_t runs_before, runs_after;
+    nsec opened_at, acknowledged_at, resolved_at; /* wall; 0: not yet */
+    char *acknowledged_by, *resolved_by;          /* resolved_by "": by the history itself */
+    char *resolution, *note;
+    int64_t revision;
+};
+void alert_done(struct alert *alert);
+typedef int alert_fn(void *arg, const struct alert *alert, struct problem *why);
+/* 1: it was opened; 0: one of its fingerprint is open. */
+must_check int store_alert_open(struct store *store, const struct alert *alert,
+                                struct problem *why);
+must_check int store_alert_get(struct store *store, int64_t id, struct alert *ret,
+                               struct problem *why);
+struct alert_filter {
+    uint64_t states;  /* bits of enum alert_state; 0: any */
+    int64_t baseline; /* 0: any */
+    int64_t before;   /* cursor; 0: from the start */
+    uint64_t limit;
+};
+/* Newest first. */
+must_check int store_alert_list(struct store *store, const struct alert_filter *filter,
+                                alert_fn *each, void *arg, struct problem *why);
+/* Sentence and numbers as further runs have made them; those of a resolved alert stay. */
+must_check int store_alert_refresh(struct store *store, const struct alert *alert,
+                                   struct problem *why);
+/* Of an opened one; again: the same; CONFLICT when it is resolved. note NULL: as it is. */
+must_check int store_alert_acknowledge(struct store *store, int64_t id, const char *by,
+                                       const char *note, struct problem *why);
+/* Again: the same. by "": the history. */
+must_check int store_alert_resolve(struct store *store, int64_t id, const char *by,
+                                   const char *resolution, const char *note, struct problem *why);
+
+/* ---- what happens, in the order of the commits ---- */
+struct event {
+    int64_t id;
+    nsec at;
+    char kind[16]; /* "state", "findings", "gone", "alert" */
+    char *data;    /* JSON text */
+};
+typedef int event_fn(void *arg, const struct event *event, struct problem *why);
+/* Those after an id, at most `most` of them. */
+must_check int store_events(struct store *store, int64_t after, uint64_t most, event_fn *each,
+                            void *arg, struct problem *why);
+must_check int store_event_last(struct store *store, int64_t *ret, struct problem *why);
 
 /* ---- tokens, sessions, one-time codes: only hashes are stored ---- */
 enum role { ROLE_VIEWER, ROLE_OPERATOR, ROLE_ADMIN };
