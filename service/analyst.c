@@ -155,6 +155,16 @@ static int compare_runs(struct work *work, struct problem *why)
     return findings_of_runs(rates, job->runs_n, &work->findings, why);
 }
 
+/* What this look misses the next one finds: it goes over the whole history. */
+static void look_at_baselines(struct analyst *analyst, const struct job *job)
+{
+    const struct baselines_settings settings = { analyst->settings.store,
+                                                 analyst->settings.prober };
+    struct problem why = { 0 };
+    if (baselines_look(&settings, job, &why) < 0)
+        log_job(LOG_ERROR, job->id, "cannot look at its baselines: %s", why.message);
+}
+
 static int analyse(struct analyst *analyst, job_id id, bool shared_device, struct problem *why)
 {
     struct store *store = analyst->settings.store;
@@ -167,6 +177,7 @@ static int analyse(struct analyst *analyst, job_id id, bool shared_device, struc
         return -1;
     if (store_findings_put(store, id, ANALYSIS_VERSION, &work.findings, why) < 0)
         return -1;
+    look_at_baselines(analyst, &work.job);
     analyst->settings.changed(analyst->settings.arg, id);
     return 0;
 }

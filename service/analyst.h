@@ -1,12 +1,13 @@
-/* Says what the numbers of a job mean, once it has ended: reads its series, writes its findings. A thread
- * of its own and of low priority, since other jobs may be measured meanwhile. */
+/* Says what the numbers of a job mean, once it has ended: reads its series, writes its findings, and looks at
+ * the baselines whose history it belongs to. A thread of its own and of low priority, since other jobs may be measured meanwhile. */
 #pragma once
-#include "schema/store.h"
+#include "service/baselines.h"
 
 struct analyst;
 
 struct analyst_settings {
     struct store *store;
+    struct prober *prober;
     const char *host;
     void (*changed)(void *arg, job_id id); /* its findings are there */
     void *arg;

@@ -85,6 +85,7 @@ static void now_ready(void *arg)
 {
     struct service *service = arg;
     const struct analyst_settings settings = { .store = service->store,
+                                               .prober = service->prober,
                                                .host = service->settings.host,
                                                .changed = job_analysed,
                                                .arg = service };
