@@ -16,5 +16,9 @@ handle_fn job_events;                                /* events.c */
 handle_fn job_journal;                               /* journal.c */
 handle_fn comparisons_get;                           /* comparisons.c */
 handle_fn imports_post;                              /* imports.c */
-handle_fn openapi_get;                               /* openapi.c */
-handle_fn health_get, ready_get, version_get;        /* system.c */
+handle_fn baselines_post, baselines_get, baseline_get, baseline_change,
+    baseline_delete;                                               /* baselines.c */
+handle_fn baseline_history;                                        /* baseline_history.c */
+handle_fn alerts_get, alert_get, alert_acknowledge, alert_resolve; /* alerts.c */
+handle_fn openapi_get;                                             /* openapi.c */
+handle_fn health_get, ready_get, version_get;                      /* system.c */

@@ -155,7 +155,7 @@ static const struct field kept_answer[] = {
 };
 
 struct job_view {
-    uint64_t id, removed, revision;
+    uint64_t id, removed, revision, confirms;
     char *workload, *target, *name, *host, *params, *labels, *note, *external_ref, *created_by;
     int64_t priority;
     nsec created_at, started_at, finished_at;
@@ -189,6 +189,11 @@ const struct field job_answer[] = {
     FIELD_TEXT(struct job_view, external_ref, "What it is called elsewhere: a ticket, a commit."),
     FIELD_SIGNED(struct job_view, priority, "Higher ones start first."),
     FIELD_TEXT(struct job_view, created_by, "The name of the token that asked for it."),
+    FIELD_COUNT(
+        struct job_view, confirms,
+        "The job that it repeats, queued by a baseline to see whether that one's result was "
+        "chance; otherwise null.",
+        .nullable = true),
     FIELD_TIME(struct job_view, created_at, "When it was asked for."),
     FIELD_TIME(struct job_view, started_at, "When its runner was started."),
     FIELD_TIME(struct job_view, finished_at, "When it reached its final state."),
@@ -333,6 +338,7 @@ static struct job_view view_job(const struct job *job)
         .id = (uint64_t)job->id,
         .removed = job->removed,
         .revision = (uint64_t)job->revision,
+        .confirms = (uint64_t)job->confirms,
         .workload = job->workload,
         .target = job->imported ? NULL : job->target,
         .imported = job->imported,
@@ -388,6 +394,8 @@ json_t *job_json(const struct job *job, struct problem *why)
     }
     if (json && job->id == 0) /* a dry run: it has none */
         json_object_set_new(json, "id", json_null());
+    if (json && !job->confirms)
+        json_object_set_new(json, "confirms", json_null());
     if (!json)
         problem_memory(why);
     return json;

@@ -6,6 +6,7 @@
 #include "api/cache.h"
 #include "api/handlers.h"
 #include "api/job_answer.h"
+#include "api/listing.h"
 #include "engine/base/field_json.h"
 #include "engine/base/text.h"
 
@@ -95,35 +96,6 @@ static int page_add(void *arg, const struct job *job, struct problem *why)
     return json_array_append_new(page->items, json) ? problem_memory(why) : 0;
 }
 
-static int parse_cursor(const char *cursor, job_id *ret, struct problem *why)
-{
-    char *end = NULL;
-    long long id = cursor ? strtoll(cursor, &end, 10) : 0;
-    if (cursor && (*end || id <= 0 || id > (1LL << 53)))
-        return problem_field(why, "/?cursor",
-                             "cursor must be the next_cursor of an earlier answer");
-    *ret = id;
-    return 0;
-}
-
-/* The same question with another cursor. */
-static int add_link(const struct request *in, struct reply *out, job_id cursor, struct problem *why)
-{
-    struct text query = { 0 };
-    const char *at = strchr(in->target, '?');
-    for (at = at ? at + 1 : ""; *at;) {
-        size_t n = strcspn(at, "&");
-        if (n && strncmp(at, "cursor=", 7) != 0)
-            text_addf(&query, "%.*s&", (int)n, at);
-        at += n + (at[n] == '&');
-    }
-    scoped_free char *text = text_take(&query);
-    if (!text)
-        return problem_memory(why);
-    return reply_header(out, why, "Link", "</api/v1/jobs?%scursor=%lld>; rel=\"next\"", text,
-                        (long long)cursor);
-}
-
 int jobs_get(struct api *api, struct request *in, struct reply *out, struct problem *why)
 {
     const struct jobs_get_query *query = in->query;
@@ -140,10 +112,10 @@ int jobs_get(struct api *api, struct request *in, struct reply *out, struct prob
     if (query->label.n && job_member_text(jobs_get_query, query, "label", &labels, why))
         return -1;
     filter.labels = labels;
-    if (parse_cursor(query->cursor, &filter.before, why) ||
+    if (listing_cursor(query->cursor, &filter.before, why) ||
         store_job_list(api->app->store, &filter, page_add, &page, why))
         return -1;
-    if (page.more && add_link(in, out, page.last, why))
+    if (page.more && listing_link(in, out, page.last, why))
         return -1;
     return reply_json(
         out,

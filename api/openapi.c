@@ -22,7 +22,7 @@ static json_t *path_parameters(const char *path)
     if (strstr(path, "{id}"))
         json_array_append_new(list,
                               json_pack("{s:s, s:s, s:b, s:s, s:{s:s, s:i}}", "name", "id", "in",
-                                        "path", "required", 1, "description", "The job's number.",
+                                        "path", "required", 1, "description", "Its number.",
                                         "schema", "type", "integer", "minimum", 1));
     if (strstr(path, "{name}"))
         json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:s, s:{s:s}}", "name", "name", "in",

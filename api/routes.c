@@ -1,5 +1,6 @@
 /* The whole surface. To add an address: a row here, and its handler in the file of its noun. What a
  * row takes and answers is in the field tables it names; /openapi.json is made from the same rows. */
+#include "api/baselines.h"
 #include "api/chart.h"
 #include "api/comparisons.h"
 #include "api/events.h"
@@ -78,6 +79,27 @@ const struct route routes[] = {
 
 { METHOD_POST,   API "/imports",             ROLE_OPERATOR, imports_post,    201,
   "Take in what was measured elsewhere, as a job that has ended.", IN(imports_query), NONE, job_answer, NULL, KEYED, imports_takes },
+
+{ METHOD_POST,   API "/baselines",           ROLE_OPERATOR, baselines_post,  201,
+  "Watch the history of a figure.",                         IN(baseline_post_query), IN(baseline_body), baseline_answer },
+{ METHOD_GET,    API "/baselines",           ROLE_VIEWER,   baselines_get,   200,
+  "What is watched, newest first.",                         IN(baselines_query), NONE, baselines_answer },
+{ METHOD_GET,    API "/baselines/{id}",      ROLE_VIEWER,   baseline_get,    200,
+  "One baseline.",                                          NONE, NONE, baseline_answer },
+{ METHOD_PATCH,  API "/baselines/{id}",      ROLE_OPERATOR, baseline_change, 200,
+  "Change what counts as a regression.",                    NONE, IN(baseline_patch), baseline_answer },
+{ METHOD_DELETE, API "/baselines/{id}",      ROLE_OPERATOR, baseline_delete, 204,
+  "Watch it no longer; its alerts go with it.",             NONE, NONE, NULL },
+{ METHOD_GET,    API "/baselines/{id}/history", ROLE_VIEWER, baseline_history, 200,
+  "Its values, their levels, and where they changed.",      IN(baseline_history_query), NONE, baseline_history_answer },
+{ METHOD_GET,    API "/alerts",              ROLE_VIEWER,   alerts_get,      200,
+  "What has become worse, newest first.",                   IN(alerts_query), NONE, alerts_answer },
+{ METHOD_GET,    API "/alerts/{id}",         ROLE_VIEWER,   alert_get,       200,
+  "One alert.",                                             NONE, NONE, alert_answer },
+{ METHOD_POST,   API "/alerts/{id}/acknowledge", ROLE_OPERATOR, alert_acknowledge, 200,
+  "Somebody has seen it; again: the same.",                 NONE, IN(alert_body), alert_answer },
+{ METHOD_POST,   API "/alerts/{id}/resolve", ROLE_OPERATOR, alert_resolve,   200,
+  "It is over; again: the same.",                           NONE, IN(alert_body), alert_answer },
 
 /* Outside the API's base, and open to everybody. */
 { METHOD_GET,    "/openapi.json",            ROLE_OPEN,     openapi_get,     200,

@@ -128,6 +128,15 @@ static job_id another_job(struct world *world)
     return job;
 }
 
+static int64_t a_baseline(struct world *world)
+{
+    static int n;
+    char name[32];
+    snprintf(name, sizeof name, "openapi%d-%d", (int)getpid(), n++);
+    int64_t id = world_baseline(world, name);
+    return id;
+}
+
 /* What a route is called with: ids and names for its braces, a body where it takes one. */
 static void target_of(struct world *world, const struct route *route, job_id job, char target[256])
 {
@@ -139,7 +148,12 @@ static void target_of(struct world *world, const struct route *route, job_id job
     const char *brace = strchr(route->path, '{');
     const char *end = brace ? strchr(brace, '}') + 1 : "";
     char value[64] = "";
-    if (brace && text_starts(brace, "{id}"))
+    if (strstr(route->path, "/baselines/{id}"))
+        snprintf(value, sizeof value, "%lld", (long long)a_baseline(world));
+    else if (strstr(route->path, "/alerts/{id}"))
+        snprintf(value, sizeof value, "%lld",
+                 (long long)world_alert(world, a_baseline(world), job));
+    else if (brace && text_starts(brace, "{id}"))
         snprintf(value, sizeof value, "%lld", (long long)job);
     else if (brace)
         snprintf(value, sizeof value, "%s",
@@ -171,6 +185,15 @@ static void every_answer_has_the_members_that_are_described(void **state)
             snprintf(body, sizeof body,
                      "{\"workload\":\"create-scaling\",\"target\":\"%s\",\"params\":{\"files\":9}}",
                      world->scratch);
+        else if (strcmp(route->path, "/api/v1/baselines") == 0)
+            snprintf(body, sizeof body,
+                     "{\"name\":\"openapi%d\",\"workload\":\"create-scaling\",\"target\":\"%s\","
+                     "\"phase\":\"create\"}",
+                     (int)getpid(), world->scratch);
+        else if (strstr(route->path, "/baselines/{id}") && route->method == METHOD_PATCH)
+            snprintf(body, sizeof body, "{\"window\":50}");
+        else if (strstr(route->path, "/alerts/{id}"))
+            snprintf(body, sizeof body, "{\"note\":\"seen\"}");
         else if (route->method == METHOD_PATCH)
             snprintf(body, sizeof body, "{\"note\":\"seen\"}");
         else if (route->takes)

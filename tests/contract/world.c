@@ -351,6 +351,59 @@ void world_run(struct world *world, job_id job, size_t n, enum job_state outcome
     ingest_all(world, job, path);
 }
 
+/* ---- baselines and alerts ---- */
+
+int64_t world_baseline(struct world *world, const char *name)
+{
+    char *const borrowed = (char *)(uintptr_t)name;
+    const struct baseline new = { .name = borrowed,
+                                  .workload = (char[]){ "create-scaling" },
+                                  .target = world->scratch,
+                                  .host = world->host,
+                                  .labels = (char[]){ "{}" },
+                                  .phase = (char[]){ "create" },
+                                  .created_by = (char[]){ "world" },
+                                  .rule = { FIGURE_RATE, DIRECTION_WORSE, 0.05 },
+                                  .runs = 100,
+                                  .confirm = true };
+    scoped(baseline_done) struct baseline made = { 0 };
+    works(store_baseline_add(world->store, &new, &made, why));
+    return made.id;
+}
+
+static int note_alert(void *arg, const struct alert *alert, struct problem *why)
+{
+    (void)why;
+    *(int64_t *)arg = alert->id;
+    return 0;
+}
+
+int64_t world_alert(struct world *world, int64_t baseline, job_id job)
+{
+    char fingerprint[64], sentence[] = "create: the rate is less", unit[] = "files/s";
+    snprintf(fingerprint, sizeof fingerprint, "baseline-%lld-create-rate-job-%lld",
+             (long long)baseline, (long long)job);
+    const struct alert new = { .fingerprint = fingerprint,
+                               .baseline = baseline,
+                               .job = job,
+                               .run = 1,
+                               .sentence = sentence,
+                               .unit = unit,
+                               .before = 100,
+                               .after = 80,
+                               .effect = -0.2,
+                               .p = 0.01,
+                               .runs_before = 8,
+                               .runs_after = 3 };
+    const struct alert_filter filter = { .baseline = baseline, .limit = 1 };
+    int opened = 0;
+    int64_t id = 0;
+    works(opened = store_alert_open(world->store, &new, why));
+    assert_int_equal(opened, 1);
+    works(store_alert_list(world->store, &filter, note_alert, &id, why));
+    return id;
+}
+
 /* ---- asking ---- */
 
 struct answer world_get(struct world *world, const char *token, const char *target)

@@ -44,6 +44,10 @@ job_id world_job_of(struct world *world, const char *workload, const char *param
  * samples; ended as `outcome` says, or still running with JOB_RUNNING. */
 void world_run(struct world *world, job_id job, size_t n, enum job_state outcome);
 
+/* A baseline of the phase create on the scratch target, and an open alert of it, through the store. */
+int64_t world_baseline(struct world *world, const char *name);
+int64_t world_alert(struct world *world, int64_t baseline, job_id job);
+
 struct answer world_get(struct world *world, const char *token, const char *target);
 struct answer world_post(struct world *world, const char *token, const char *target,
                          const char *body);
