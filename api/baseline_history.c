@@ -7,6 +7,8 @@
 const struct field baseline_history_query[] = {
     FIELD_COUNT(struct baseline_history_query, like,
                 "Of runs with the parameters of this job; 0: of the newest job.", .max = 1e15),
+    FIELD_COUNT(struct baseline_history_query, run, "And of this run of it; 0: of the first.",
+                .max = 1e6),
     FIELD_END,
 };
 
@@ -149,7 +151,8 @@ int baseline_history(struct api *api, struct request *in, struct reply *out, str
     scoped_free struct baseline_run *runs = NULL;
     size_t n = 0;
     if (store_baseline_get(api->app->store, in->job, &baseline, why) ||
-        store_baseline_history(api->app->store, &baseline, (job_id)query->like, &runs, &n, why))
+        store_baseline_history(api->app->store, &baseline, (job_id)query->like,
+                               (unsigned)query->run, &runs, &n, why))
         return -1;
     return reply_json(out, history_json(&baseline, runs, n), why);
 }

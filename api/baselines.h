@@ -25,7 +25,7 @@ struct baselines_query {
     char *cursor, *workload, *target;
 };
 struct baseline_history_query {
-    uint64_t like;
+    uint64_t like, run;
 };
 extern const struct field baseline_body[], baseline_patch[], baseline_post_query[],
     baselines_query[], baseline_history_query[];
