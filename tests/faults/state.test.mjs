@@ -2,7 +2,8 @@
 // folder, another filesystem.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDaemon } from '../e2e/daemon.mjs';
 import { assertAgrees, leftOn } from '../e2e/agree.mjs';
@@ -60,16 +61,59 @@ test('a target that was moved, or is not mounted, is not said to be clean', asyn
     const job = await client.settled(id);
     assert.equal(job.state, 'failed');
     assert.equal(job.cleanup, 'blocked');
+    assert.match(job.cleanup_reason, /^scratch is not the folder in which the run worked/);
     assert.equal(leftOn(daemon.scratch).length, 1, 'what it left stays where it is');
-    assert.equal((await client.get('/api/v1/targets/scratch')).json.busy, true);
+    const busy = (await client.get('/api/v1/targets/scratch')).json;
+    assert.deepEqual([busy.busy, busy.busy_reason], [true, `the clean-up of job ${id} is blocked`]);
 
-    await t.test('once the settings are right again, the next start finishes', async () => {
+    await t.test('once the settings are right again, the daemon finishes by itself', async () => {
         daemon.targets.scratch.path = daemon.scratch;
         daemon.configure();
-        await daemon.restart();
-        await until('the clean-up', async () => (await client.job(id)).cleanup === 'done');
+        process.kill(daemon.pid, 'SIGHUP');
+        const clean = await until('the clean-up', async () => {
+            const now = await client.job(id);
+            return now.cleanup === 'done' && now;
+        });
+        assert.equal(clean.cleanup_reason, null);
         assert.deepEqual(leftOn(daemon.scratch), []);
         assert.equal(existsSync(moved), true);
         assert.equal(recordsOf(daemon.journal(id), 'cleanup').at(-1).state, 'done');
     });
+});
+
+test('what goes wrong names the target, and not to everybody where it lies', async (t) => {
+    const { daemon, client } = await start(t);
+    await until('the target', async () => (await client.get('/api/v1/targets/scratch')).json.usable);
+    renameSync(daemon.scratch, join(daemon.folder, 'away'));
+    const { id } = await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files: 10 } });
+    const job = await client.settled(id);
+    assert.equal(job.state, 'failed');
+    assert.equal(job.problem.message, 'cannot open the target scratch: No such file or directory');
+    const target = await until('the target to be looked at', async () => {
+        const now = (await client.get('/api/v1/targets/scratch')).json;
+        return !now.usable && now;
+    });
+    assert.equal(target.reason, 'its folder cannot be opened: No such file or directory');
+    const viewer = daemon.client(await daemon.token('viewer'));
+    for (const path of [`/api/v1/jobs/${id}`, '/api/v1/jobs', '/api/v1/targets', `/api/v1/jobs/${id}/journal`, `/api/v1/jobs/${id}/report?format=markdown`])
+        assert.ok(!(await viewer.get(path)).text.includes(daemon.folder), path);
+});
+
+test('a job is not claimed while descriptors are short: it waits, and runs when there are some', async (t) => {
+    const { daemon, client } = await start(t);
+    await client.settled((await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files: 10 } })).id);
+    const limit = (n) => execFileSync('prlimit', ['--pid', `${daemon.pid}`, `--nofile=${n}:`]);
+    const before = /Max open files +(\d+)/.exec(readFileSync(`/proc/${daemon.pid}/limits`, 'utf8'))[1];
+    // What it has open, and some for whoever asks.
+    limit(Math.max(...readdirSync(`/proc/${daemon.pid}/fd`).map(Number)) + 5);
+    const { id } = await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files: 10 } });
+    const not = await until('the daemon to say so', async () => {
+        const answer = await client.get('/readyz');
+        return answer.status === 503 && answer;
+    });
+    assert.match(not.text, /too few descriptors are left/);
+    assert.equal((await client.job(id)).state, 'queued');
+    limit(before);
+    const job = await client.settled(id);
+    assert.deepEqual([job.state, job.phases[0].ops], ['succeeded', 10], JSON.stringify(job.problem));
 });
