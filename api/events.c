@@ -1,58 +1,21 @@
-/* GET /jobs/{id}/events. A stream begins with the whole job (snapshot); then come its changes of state,
- * which are named by the job's revision in the order of their commits and read from the store, so that
- * Last-Event-ID resumes them after a restart, too; its progress, at most a few times a second; and its
- * findings. It ends after the last of these.
+/* One thread looks at the store for all who listen, and writes to them.
  *
- * Those who listen to one job share a feed. A thread looks at the store once for a feed that has changed
- * and writes to every follower that has taken what it got before; the others are told what they missed
- * when they have. So no follower holds more than one look's worth of text, and one that takes nothing
- * from one heartbeat to the next is dropped. Heartbeats also uncover clients that have left: the library
- * does not look at a connection that is suspended. */
-#include "api/events.h"
+ * Those who listen to one job share a feed, and so do those who listen to the whole service. A feed that has
+ * changed is looked at once, and every follower that has taken what it got before is told; the others are told
+ * what they missed when they have. So no follower holds more than one look's worth of text, and one that takes
+ * nothing from one heartbeat to the next is dropped. Heartbeats also uncover clients that have left: the
+ * library does not look at a connection that is suspended. */
+#include "api/events_inside.h"
 
-#include "api/api.h"
-#include "api/handlers.h"
-#include "api/job_answer.h"
-#include "api/jobs.h"
 #include "api/live.h"
 #include "engine/base/field_json.h"
 #include "engine/base/lock.h"
-#include "engine/base/text.h"
-
-#include <errno.h>
-
-enum { EVENTS_AT_ONCE = 64 };
 
 static const nsec look_gap = 250 * NSEC_PER_MSEC;
 static const nsec heartbeat = 15 * NSEC_PER_SEC;
 static const nsec lifetime = 3600 * NSEC_PER_SEC; /* then it comes again, if its token still may */
-static const nsec findings_within = 30 * NSEC_PER_SEC; /* of the job's end; not waited for beyond */
 
 const char *const events_types[] = { "text/event-stream", NULL };
-
-struct follower {
-    struct events *events;
-    struct feed *feed;
-    nsec until;            /* monotonic */
-    struct live *live;     /* the lock, and all below; NULL: nobody to wake */
-    int64_t state;         /* revision of the last change of state it was told */
-    int64_t seen;          /* revision of the job that it was told otherwise */
-    int analysis;          /* whose findings it was told */
-    struct text text;      /* what it is to be sent */
-    size_t at;             /* how much of that it has taken */
-    nsec spoken;           /* when there was something for it, monotonic */
-    bool missed;           /* a look, because it had not taken everything */
-    bool ended, dropped;   /* after its text; at once */
-    struct follower *next; /* in its feed */
-};
-
-struct feed {
-    job_id job;
-    bool dirty;                 /* the lock */
-    struct follower *followers; /* the lock */
-    nsec looked;                /* the thread's */
-    struct feed *next;          /* the lock; taken out and freed by the thread alone */
-};
 
 struct events {
     struct store *store;
@@ -66,64 +29,40 @@ struct events {
 
 /* ---- what a follower is told ---- */
 
-/* id 0: none. Steals json. */
-static void add_event(struct text *text, const char *event, int64_t id, json_t *json)
+void event_text(struct text *text, const char *event, int64_t id, const char *data)
 {
-    scoped_json json_t *held = json;
-    scoped_free char *data = held ? json_dumps(held, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     if (id)
         text_addf(text, "id: %lld\n", (long long)id);
-    text_addf(text, "event: %s\ndata: ", event);
     if (data)
-        text_addf(text, "%s\n\n", data);
+        text_addf(text, "event: %s\ndata: %s\n\n", event, data);
     else
         text->failed = true;
 }
 
-static json_t *state_json(const struct job_event *event)
+void event_json(struct text *text, const char *event, int64_t id, json_t *json)
 {
-    char at[CLOCK_TEXT];
-    return json_pack("{s:I, s:s, s:s, s:s, s:b}", "revision", (json_int_t)event->revision, "at",
-                     clock_format(event->at, at), "state", job_states[event->state], "cleanup",
-                     cleanup_states[event->cleanup], "stuck", (int)event->stuck);
+    scoped_json json_t *held = json;
+    scoped_free char *data = held ? json_dumps(held, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    event_text(text, event, id, data);
 }
-
-static json_t *findings_json(const struct job *job)
-{
-    return json_pack("{s:i, s:o}", "analysis", job->analysis, "items",
-                     json_loads(job->findings, 0, NULL));
-}
-
-/* Nothing more will be told. */
-static bool is_over(const struct job *job)
-{
-    return job_settled(job->state, job->cleanup) &&
-           (job->analysis || clock_wall() - job->finished_at > findings_within);
-}
-
-/* ---- the thread ---- */
-
-/* A job as it was found, and then its events: all of them up to there, perhaps newer ones, too. */
-struct look {
-    int64_t after; /* whose events were asked for */
-    size_t n;
-    struct job_event events[EVENTS_AT_ONCE];
-    struct job job;
-    bool gone;
-};
 
 static void look_done(struct look *look)
 {
+    for (size_t i = 0; i < look->n; i++)
+        free(look->told[i].data);
+    text_done(&look->progress);
     job_done(&look->job);
 }
 
-static int look_at(struct store *store, job_id id, struct look *look, struct problem *why)
+void look_add(struct look *look, const char *kind, int64_t id, char *data)
 {
-    if (store_job_get(store, id, &look->job, why) < 0) {
-        look->gone = why->code == PROBLEM_NOT_FOUND;
-        return look->gone ? 0 : -1;
+    if (look->n == EVENTS_AT_ONCE) {
+        free(data);
+        return;
     }
-    return store_job_events(store, id, look->after, look->events, EVENTS_AT_ONCE, &look->n, why);
+    struct told *told = &look->told[look->n++];
+    *told = (struct told){ .id = id, .data = data };
+    (void)!text_fit(told->kind, sizeof told->kind, "%s", kind);
 }
 
 static bool has_taken_all(const struct follower *follower)
@@ -135,24 +74,6 @@ static void wake(const struct follower *follower)
 {
     if (follower->live)
         live_wake(follower->live);
-}
-
-static void tell_rest(struct follower *follower, const struct job *job)
-{
-    struct problem why = { 0 };
-    if (job->revision > follower->seen) {
-        follower->seen = job->revision;
-        json_t *progress = job_progress_json(job, &why);
-        if (json_is_null(progress))
-            json_decref(progress);
-        else
-            add_event(&follower->text, "progress", 0, progress);
-    }
-    if (job->analysis != follower->analysis) {
-        follower->analysis = job->analysis;
-        add_event(&follower->text, "findings", 0, findings_json(job));
-    }
-    follower->ended = is_over(job);
 }
 
 static void tell(struct follower *follower, const struct look *look, nsec now)
@@ -168,16 +89,15 @@ static void tell(struct follower *follower, const struct look *look, nsec now)
         return;
     } else {
         for (size_t i = 0; i < look->n; i++)
-            if (look->events[i].revision > follower->state) {
-                follower->state = look->events[i].revision;
-                add_event(&follower->text, "state", follower->state, state_json(&look->events[i]));
+            if (look->told[i].id > follower->state) {
+                follower->state = look->told[i].id;
+                event_text(&follower->text, look->told[i].kind, follower->state,
+                           look->told[i].data);
             }
-        /* Perhaps not all of them yet, or the job is older than they: the next look goes on. */
-        if (look->n == EVENTS_AT_ONCE ||
-            (look->n && look->events[look->n - 1].revision > look->job.revision))
+        if (look->more)
             feed->dirty = true;
         else
-            tell_rest(follower, &look->job);
+            feed->kind->tell(follower, look);
     }
     follower->dropped = follower->text.failed;
     if (has_taken_all(follower) && !follower->ended && !follower->dropped)
@@ -201,7 +121,7 @@ static nsec look_after(struct events *events, struct feed *feed, nsec now)
     feed->looked = now;
     struct problem why = { 0 };
     pthread_mutex_unlock(&events->lock);
-    int found = look_at(events->store, feed->job, &look, &why);
+    int found = feed->kind->look(events->store, feed, &look, &why);
     pthread_mutex_lock(&events->lock);
     if (found < 0) {
         feed->dirty = true; /* the store comes back: others tell of that */
@@ -280,8 +200,7 @@ static int follower_read(void *arg, char *bytes, size_t size, size_t *ret, struc
     if (events->stopping)
         return 0;
     if (follower->dropped)
-        return problem_set(why, PROBLEM_TOO_MANY, "the reader of job %lld is too slow",
-                           (long long)follower->feed->job);
+        return problem_set(why, PROBLEM_TOO_MANY, "the reader is too slow");
     if (has_taken_all(follower))
         return follower->ended ? 0 : STREAM_WAIT;
     size_t n = follower->text.n - follower->at;
@@ -324,14 +243,15 @@ static void follower_done(void *arg)
     free(follower);
 }
 
-/* Under the lock: the job's feed, made if there is none; NULL: no memory. */
-static struct feed *feed_of(struct events *events, job_id job)
+/* Under the lock: the feed of a job (0: of the service), made if there is none; NULL: no memory. */
+static struct feed *feed_of(struct events *events, const struct feed_kind *kind, job_id job)
 {
     struct feed *feed = events->feeds;
     while (feed && feed->job != job)
         feed = feed->next;
     if (feed || !(feed = calloc(1, sizeof *feed)))
         return feed;
+    feed->kind = kind;
     feed->job = job;
     feed->next = events->feeds;
     events->feeds = feed;
@@ -339,14 +259,15 @@ static struct feed *feed_of(struct events *events, job_id job)
 }
 
 /* Takes the follower over, unless it fails. */
-static int join(struct events *events, struct follower *follower, job_id job, struct problem *why)
+static int join(struct events *events, struct follower *follower, const struct feed_kind *kind,
+                job_id job, struct problem *why)
 {
     scoped_lock(&events->lock);
     if (events->stopping || events->followers_n >= FOLLOWERS_MOST)
         return problem_set(why, PROBLEM_OVERLOADED,
                            events->stopping ? "the service stops"
                                             : "as many as are possible listen already");
-    struct feed *feed = feed_of(events, job);
+    struct feed *feed = feed_of(events, kind, job);
     if (!feed)
         return problem_memory(why);
     follower->feed = feed;
@@ -359,7 +280,7 @@ static int join(struct events *events, struct follower *follower, job_id job, st
 }
 
 /* 1: it is there. */
-static int last_event(const struct request *in, int64_t *ret, struct problem *why)
+int events_last(const struct request *in, int64_t *ret, struct problem *why)
 {
     const char *text = NULL;
     char *end;
@@ -380,32 +301,22 @@ static nsec lives_until(const struct principal *principal)
     return clock_monotonic() + (left < lifetime ? left : lifetime);
 }
 
-/* 1: an event after that revision is not told yet. */
-static int more_events(struct store *store, job_id job, int64_t after, struct problem *why)
+int events_follow(struct api *api, const struct request *in, const struct feed_kind *kind,
+                  const struct follower *first, json_t *snapshot, struct reply *out,
+                  struct problem *why)
 {
-    struct job_event next;
-    size_t n = 0;
-    return store_job_events(store, job, after, &next, 1, &n, why) ? -1 : n > 0;
-}
-
-static int follow(struct api *api, struct request *in, const struct job *job, int64_t after,
-                  struct reply *out, struct problem *why)
-{
-    json_t *json = job_json(job, why);
-    struct follower *follower = json ? calloc(1, sizeof *follower) : NULL;
-    if (!follower) {
-        json_decref(json);
+    scoped_json json_t *json = snapshot;
+    struct follower *follower = json ? malloc(sizeof *follower) : NULL;
+    if (!follower)
         return problem_memory(why);
-    }
-    *follower = (struct follower){ .events = api->events,
-                                   .until = lives_until(&in->principal),
-                                   .state = after,
-                                   .seen = job->revision,
-                                   .analysis = job->analysis,
-                                   .spoken = clock_monotonic() };
+    *follower = *first;
+    follower->events = api->events;
+    follower->until = lives_until(&in->principal);
+    follower->spoken = clock_monotonic();
     text_addf(&follower->text, "retry: 2000\n");
-    add_event(&follower->text, "snapshot", after, json);
-    if (follower->text.failed ? problem_memory(why) : join(api->events, follower, job->id, why)) {
+    event_json(&follower->text, "snapshot", follower->state, steal(&json));
+    if (follower->text.failed ? problem_memory(why)
+                              : join(api->events, follower, kind, in->job, why)) {
         text_done(&follower->text);
         free(follower);
         return -1;
@@ -416,25 +327,6 @@ static int follow(struct api *api, struct request *in, const struct job *job, in
         .read = follower_read, .done = follower_done, .attach = follower_attach, .arg = follower
     };
     return reply_header(out, why, "X-Accel-Buffering", "no"); /* of a proxy in between */
-}
-
-int job_events(struct api *api, struct request *in, struct reply *out, struct problem *why)
-{
-    scoped(job_done) struct job job = { 0 };
-    int64_t after = 0;
-    int resumes = last_event(in, &after, why);
-    if (resumes < 0 || store_job_get(api->app->store, in->job, &job, why))
-        return -1;
-    if (!resumes || after > job.revision)
-        after = job.revision;
-    int more = resumes && is_over(&job) ? more_events(api->app->store, job.id, after, why) : 1;
-    if (more < 0)
-        return -1;
-    if (!more) { /* an EventSource that gets this does not come again */
-        out->status = 204;
-        return 0;
-    }
-    return follow(api, in, &job, after, out, why);
 }
 
 /* ---- start and stop ---- */
@@ -466,7 +358,7 @@ void events_wake(struct events *events, job_id job)
 {
     scoped_lock(&events->lock);
     for (struct feed *feed = events->feeds; feed; feed = feed->next)
-        if (job == 0 || feed->job == job) {
+        if (job == 0 || feed->job == job || feed->job == 0) {
             feed->dirty = true;
             pthread_cond_signal(&events->changed);
         }

@@ -1,4 +1,4 @@
-/* What happens to a job, told to those who listen as it happens: Server-Sent Events. One thread looks
+/* What happens to a job, or to all of them, told to those who listen as it happens: Server-Sent Events. One thread looks
  * at the store for all of them. */
 #pragma once
 #include "schema/store.h"

@@ -12,7 +12,8 @@ handle_fn job_host;                                  /* host.c */
 handle_fn job_findings, job_analyse;                 /* findings.c */
 handle_fn job_chart;                                 /* chart.c */
 handle_fn job_report;                                /* report.c */
-handle_fn job_events;                                /* events.c */
+handle_fn job_events;                                /* job_events.c */
+handle_fn service_events;                            /* service_events.c */
 handle_fn job_journal;                               /* journal.c */
 handle_fn comparisons_get;                           /* comparisons.c */
 handle_fn imports_post;                              /* imports.c */

@@ -60,7 +60,7 @@ static json_t *parameters(const struct route *route)
         json_array_append_new(list, reference("parameters", "IdempotencyKey"));
     if (route->method == METHOD_PATCH)
         json_array_append_new(list, reference("parameters", "IfMatch"));
-    if (route->handle == job_events)
+    if (route->handle == job_events || route->handle == service_events)
         json_array_append_new(list, reference("parameters", "LastEventId"));
     return list;
 }

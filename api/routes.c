@@ -72,6 +72,8 @@ const struct route routes[] = {
   "A picture of a phase, with what was found of it.",       IN(chart_query), NONE, NULL, chart_types },
 { METHOD_GET,    API "/jobs/{id}/events",    ROLE_VIEWER,   job_events,      200,
   "What happens to a job, as it happens (SSE).",            NONE, NONE, NULL, events_types },
+{ METHOD_GET,    API "/events",              ROLE_VIEWER,   service_events,  200,
+  "What happens to jobs and alerts, as it happens (SSE).",  NONE, NONE, NULL, events_types },
 { METHOD_GET,    API "/jobs/{id}/journal",   ROLE_VIEWER,   job_journal,     200,
   "The journal as it is.",                                  NONE, NONE, NULL, journal_types },
 { METHOD_GET,    API "/comparisons",         ROLE_VIEWER,   comparisons_get, 200,

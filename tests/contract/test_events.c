@@ -31,12 +31,14 @@ static void unchunk(struct stream_reader *reader)
     }
 }
 
+/* id 0: to the whole service. */
 static struct stream_reader *listen_to(struct world *world, job_id id, const char *headers)
 {
-    char path[64];
+    char path[64] = "/api/v1/events";
     struct stream_reader *reader = calloc(1, sizeof *reader);
     assert_non_null(reader);
-    snprintf(path, sizeof path, "/api/v1/jobs/%lld/events", (long long)id);
+    if (id)
+        snprintf(path, sizeof path, "/api/v1/jobs/%lld/events", (long long)id);
     reader->fd = client_send(
         &world->place, &(struct ask){ .target = path, .token = world->viewer, .headers = headers });
     return reader;
@@ -310,6 +312,94 @@ static void ends_when_the_server_stops(void **state)
     stream_done(reader);
 }
 
+/* ---- the whole service ---- */
+
+/* What of the stream is about this host's job: "queued running succeeded findings"; all ids must rise. */
+static void expect_events_of(const struct stream_reader *reader, job_id job, const char *expected)
+{
+    char kinds[1024] = "";
+    size_t used = 0;
+    long long last = 0;
+    for (const char *at = strstr(reader->text, "id: "); at; at = strstr(at + 1, "\nid: ")) {
+        at += *at == '\n';
+        long long now = strtoll(at + 4, NULL, 10);
+        const char *event = strstr(at, "event: ") + 7, *data = strstr(at, "data: ") + 6;
+        if (strncmp(event, "snapshot", 8) == 0) {
+            last = now;
+            continue;
+        }
+        assert_true(now > last);
+        last = now;
+        scoped_free char *line = strndup(data, strcspn(data, "\n"));
+        json_t *json = json_loads(line, 0, NULL);
+        assert_non_null(json);
+        if (json_integer_value(json_object_get(json, "job")) == job) {
+            const char *what = json_string_value(json_object_get(json, "state"));
+            used += (size_t)snprintf(kinds + used, sizeof kinds - used, "%.*s%s%s ",
+                                     (int)strcspn(event, "\n"), event, what ? "/" : "",
+                                     what ? what : "");
+        }
+        json_decref(json);
+    }
+    assert_string_equal(kinds, expected);
+}
+
+static void the_service_tells_of_all_jobs_and_alerts(void **state)
+{
+    struct world *world = *state;
+    struct problem why = { 0 };
+    char name[48], headers[64], text[64];
+    job_id id = world_job(world);
+    snprintf(name, sizeof name, "events%d", (int)getpid());
+    int64_t baseline = world_baseline(world, name);
+    struct stream_reader *reader = listen_to(world, 0, NULL);
+    read_until(reader, "event: snapshot");
+    long long at = snapshot_id(reader);
+    snprintf(text, sizeof text, "\"job\":%lld,", (long long)id);
+    assert_non_null(strstr(reader->text, text));
+    world_run(world, id, 1000, JOB_RUNNING);
+    read_until(reader, "event: progress");
+    assert_non_null(strstr(reader->text, "\"done\":100000"));
+    finish(world, id);
+    int64_t alert = world_alert(world, baseline, id);
+    assert_int_equal(store_alert_acknowledge(world->store, alert, "me", NULL, &why), 0);
+    assert_int_equal(store_alert_resolve(world->store, alert, "me", "over", NULL, &why), 0);
+    read_until(reader, "resolved");
+    static const char expected[] =
+        "state/running state/succeeded state/succeeded findings alert/opened "
+        "alert/acknowledged alert/resolved ";
+    expect_events_of(reader, id, expected);
+    stream_done(reader);
+
+    snprintf(headers, sizeof headers, "Last-Event-ID: %lld\r\n", at);
+    struct stream_reader *again = listen_to(world, 0, headers);
+    read_until(again, "resolved");
+    assert_int_equal(snapshot_id(again), at); /* what follows is after it */
+    expect_events_of(again, id, expected);
+    stream_done(again);
+}
+
+static void an_alert_that_is_open_is_in_the_snapshot(void **state)
+{
+    struct world *world = *state;
+    char name[48];
+    snprintf(name, sizeof name, "snapshot%d", (int)getpid());
+    world_alert(world, world_baseline(world, name), 5);
+    struct stream_reader *reader = listen_to(world, 0, "Last-Event-ID: 999999999999\r\n");
+    read_until(reader, "event: snapshot");
+    read_until(reader, name);
+    stream_done(reader);
+    struct answer bad =
+        client_call(&world->place, &(struct ask){ .target = "/api/v1/events",
+                                                  .token = world->viewer,
+                                                  .headers = "Last-Event-ID: x\r\n" });
+    expect_problem(&bad, 422, "bad-field", "/Last-Event-ID");
+    answer_done(&bad);
+    struct answer nobody = client_call(&world->place, &(struct ask){ .target = "/api/v1/events" });
+    expect_problem(&nobody, 401, "unauthorised", "");
+    answer_done(&nobody);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +409,8 @@ int main(void)
         cmocka_unit_test(ends_when_the_job_is_deleted),
         cmocka_unit_test(many_hear_the_same_and_no_more_than_may),
         cmocka_unit_test(a_slow_reader_loses_nothing_and_holds_up_nobody),
+        cmocka_unit_test(the_service_tells_of_all_jobs_and_alerts),
+        cmocka_unit_test(an_alert_that_is_open_is_in_the_snapshot),
         cmocka_unit_test(ends_when_the_server_stops),
     };
     return cmocka_run_group_tests_name("events", tests, world_setup, world_teardown);

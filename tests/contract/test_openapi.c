@@ -176,6 +176,8 @@ static void every_answer_has_the_members_that_are_described(void **state)
     assert_int_equal(store_findings_put(world->store, job, 1, &(struct findings){ 0 }, &why), 0);
     for (const struct route *route = routes; route->path; route++) {
         char target[256], body[256] = "", headers[600] = "";
+        if (strcmp(route->path, "/api/v1/events") == 0)
+            continue; /* it has no end: test_events.c */
         target_of(world, route,
                   strstr(route->path, "/cancel")   ? open
                   : route->method == METHOD_DELETE ? ended
@@ -214,6 +216,9 @@ static void every_answer_has_the_members_that_are_described(void **state)
             body[0] = '\0';
         }
         print_message("%s %s\n", method_text(route->method), target);
+        if (strstr(route->path, "/events")) /* which end once it is analysed, again */
+            assert_int_equal(
+                store_findings_put(world->store, job, 1, &(struct findings){ 0 }, &why), 0);
         struct answer answer = client_call(
             &world->place,
             &(struct ask){ .method = method_text(route->method),
