@@ -41,8 +41,9 @@ static const struct field limit_answer[] = {
 struct phase_view {
     char *name, *unit, *cache;
     uint64_t run, leg, lanes, batch, total, ops, bytes, errors;
-    double seconds, first_done_seconds, rate, flush_seconds, rate_with_flush, dirty_before;
-    bool finished, at_load;
+    double seconds, first_done_seconds, first_done_rate, rate, ops_per_second, sync_seconds,
+        resident_bytes, flush_seconds, rate_with_flush, dirty_before;
+    bool finished, at_load, paced;
     void *latency_ns, *limited_by;
     struct latency_view latency;
     struct limit_view limit;
@@ -54,7 +55,7 @@ static const struct field phase_answer[] = {
     FIELD_TEXT(struct phase_view, unit, "What its load counts."),
     FIELD_COUNT(struct phase_view, lanes, "Worker threads."),
     FIELD_COUNT(struct phase_view, batch, "Operations timed together."),
-    FIELD_COUNT(struct phase_view, total, "Operations planned."),
+    FIELD_COUNT(struct phase_view, total, "Planned, in its unit."),
     FIELD_COUNT(struct phase_view, ops, "Operations done."),
     FIELD_COUNT(struct phase_view, bytes, "Bytes written or read.", .unit = "bytes"),
     FIELD_COUNT(struct phase_view, errors, "Operations that failed."),
@@ -63,15 +64,37 @@ static const struct field phase_answer[] = {
     FIELD_NUMBER(struct phase_view, first_done_seconds,
                  "From the first start until the first lane had nothing left; null while it runs.",
                  .unit = "s"),
-    FIELD_NUMBER(struct phase_view, rate, "ops / seconds; null before the first batch.",
+    FIELD_NUMBER(struct phase_view, first_done_rate,
+                 "What all lanes did until then, in its unit, over that time; null: not known.",
                  .unit = "per second"),
+    FIELD_NUMBER(
+        struct phase_view, rate,
+        "What was done, in its unit, over seconds: bytes/s where that is bytes, else ops/s; "
+        "null before the first batch.",
+        .unit = "per second"),
+    FIELD_NUMBER(struct phase_view, ops_per_second, "ops / seconds; null before the first batch.",
+                 .unit = "per second"),
+    FIELD_NUMBER(
+        struct phase_view, sync_seconds,
+        "The most that a lane spent on making data stable (fsync), which is in seconds too; "
+        "null: nothing was.",
+        .unit = "s"),
+    FIELD_NUMBER(
+        struct phase_view, resident_bytes,
+        "How much of what it read was in the host's memory when it began; null: nothing, or "
+        "not looked at.",
+        .unit = "bytes"),
+    FIELD_BOOL(
+        struct phase_view, paced,
+        "Whether its rate was bounded: latencies then count from when an operation was due."),
     FIELD_NUMBER(
         struct phase_view, flush_seconds,
         "How long the flush (syncfs) after it took, which is not in seconds; null: none was "
         "timed.",
         .unit = "s"),
     FIELD_NUMBER(struct phase_view, rate_with_flush,
-                 "ops / (seconds + flush_seconds); null without a flush.", .unit = "per second"),
+                 "The same over seconds + flush_seconds; null without a flush.",
+                 .unit = "per second"),
     FIELD_NUMBER(struct phase_view, dirty_before,
                  "Bytes that the machine had still to write when it began; null without a flush.",
                  .unit = "bytes"),
@@ -124,8 +147,8 @@ static const struct field progress_answer[] = {
     FIELD_TEXT(struct progress_view, phase, "The phase that runs."),
     FIELD_COUNT(struct progress_view, run, "Of which run."),
     FIELD_COUNT(struct progress_view, runs, "How many runs there are."),
-    FIELD_COUNT(struct progress_view, done, "Operations done in it."),
-    FIELD_COUNT(struct progress_view, total, "Operations planned in it."),
+    FIELD_COUNT(struct progress_view, done, "Done in it, in its unit."),
+    FIELD_COUNT(struct progress_view, total, "Planned in it."),
     FIELD_TEXT(struct progress_view, unit, "What they make or touch."),
     FIELD_NUMBER(struct progress_view, rate, "Done per second so far.", .unit = "per second"),
     FIELD_NUMBER(struct progress_view, eta_seconds,
@@ -242,12 +265,6 @@ static char *borrowed(const char *text)
     return (char *)(uintptr_t)text;
 }
 
-static double rate_of(const struct phase_total *phase)
-{
-    double seconds = phase_seconds(phase);
-    return seconds > 0 ? (double)phase->ops / seconds : NAN;
-}
-
 static void view_latency(const struct latency *latency, struct latency_view *view)
 {
     *view = (struct latency_view){
@@ -278,7 +295,13 @@ static void view_phase(const struct phase_total *phase, struct phase_view *view)
         .seconds = phase_seconds(phase),
         .first_done_seconds =
             phase->finished ? seconds_of(phase->first_done - phase->first_start) : NAN,
-        .rate = rate_of(phase),
+        .first_done_rate = phase->finished ? phase_first_rate(phase) : NAN,
+        .rate = phase_rate(phase),
+        .ops_per_second =
+            phase_seconds(phase) > 0 ? (double)phase->ops / phase_seconds(phase) : NAN,
+        .sync_seconds = phase->sync > 0 ? seconds_of(phase->sync) : NAN,
+        .resident_bytes = phase->resident ? (double)phase->resident : NAN,
+        .paced = phase->paced,
         .flush_seconds = phase->flush > 0 ? seconds_of(phase->flush) : NAN,
         .rate_with_flush = phase_rate_with_flush(phase),
         .dirty_before = phase->flush > 0 ? (double)phase->dirty_before : NAN,
@@ -302,14 +325,15 @@ static bool view_progress(const struct job *job, struct progress_view *view)
     if ((job->state != JOB_RUNNING && job->state != JOB_CANCELLING) || job->phases_n == 0)
         return false;
     const struct phase_total *phase = &job->phases[job->phases_n - 1];
-    double rate = rate_of(phase);
-    uint64_t left = phase->total > phase->ops && !phase->finished ? phase->total - phase->ops : 0;
+    double rate = phase_rate(phase);
+    uint64_t done = phase_load(phase);
+    uint64_t left = phase->total > done && !phase->finished ? phase->total - done : 0;
     *view = (struct progress_view){
         .phase = borrowed(phase->name),
         .unit = borrowed(phase->unit),
         .run = phase->run,
         .runs = job->runs_n,
-        .done = phase->ops,
+        .done = done,
         .total = phase->total,
         .rate = rate,
         .eta_seconds = rate > 0 ? (double)left / rate : NAN,

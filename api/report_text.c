@@ -4,6 +4,7 @@
 #include "api/chart.h"
 #include "api/document.h"
 #include "api/environment_rows.h"
+#include "api/series.h"
 #include "engine/base/field_json.h"
 #include "engine/words.h"
 
@@ -79,21 +80,34 @@ static void say_all_findings(struct document *to, const struct job *job)
 
 /* --- figures --- */
 
+static void say_per_second(double value, bool bytes, char text[WORDS])
+{
+    if (bytes)
+        words_rate(value, "bytes", text);
+    else
+        words_digits(value, text);
+}
+
 static void say_phase(struct document *to, const struct phase_total *phase)
 {
     char ops[WORDS], seconds[WORDS], rate[WORDS] = "", p50[WORDS], p99[WORDS], max[WORDS],
                                      lanes[WORDS];
-    double took = phase_seconds(phase);
+    double took = phase_seconds(phase), first = phase_first_rate(phase);
+    bool bytes = phase_counts_bytes(phase);
+    char first_rate[WORDS] = "";
     if (took > 0)
-        words_digits((double)phase->ops / took, rate);
+        say_per_second(phase_rate(phase), bytes, rate);
+    if (isfinite(first))
+        say_per_second(first, bytes, first_rate);
     const char *const cells[] = {
         phase->name,
         phase->limit.reached ? limit_reasons[phase->limit.reason] : "",
-        phase->unit,
-        words_count((double)phase->ops, ops),
+        bytes ? "" : phase->unit,
+        bytes ? words_bytes((double)phase->bytes, ops) : words_count((double)phase->ops, ops),
         words_count((double)phase->lanes, lanes),
         words_seconds(took, seconds),
         rate,
+        first_rate,
         words_seconds(seconds_of(phase->latency.p50), p50),
         words_seconds(seconds_of(phase->latency.p99), p99),
         words_seconds(seconds_of(phase->latency.max), max),
@@ -103,8 +117,12 @@ static void say_phase(struct document *to, const struct phase_total *phase)
 
 static void say_phases(struct document *to, const struct job *job)
 {
-    static const char *const head[] = { "Phase", "Ended early by", "Unit", "Done", "Lanes",
-                                        "Took",  "Per second",     "p50",  "p99",  "Longest" };
+    static const char *const head[] = { "Phase",      "Ended early by",
+                                        "Unit",       "Done",
+                                        "Lanes",      "Took",
+                                        "Per second", "Until the first lane ended",
+                                        "p50",        "p99",
+                                        "Longest" };
     if (job->phases_n == 0)
         return;
     document_heading(to, 2, "Phases");
@@ -125,8 +143,8 @@ static void say_limits(struct document *to, const struct job *job)
         if (!headed)
             document_heading(to, 2, "Limits");
         headed = true;
-        snprintf(line, sizeof line, "%s ended at %s %s (%s): %s.", phase->name,
-                 words_count((double)phase->limit.at, at), phase->unit,
+        snprintf(line, sizeof line, "%s ended at %s (%s): %s.", phase->name,
+                 words_load((double)phase->limit.at, phase->unit, at),
                  limit_reasons[phase->limit.reason], phase->limit.detail);
         document_item(to, line);
     }
@@ -184,7 +202,10 @@ static int draw_phases(struct api *api, struct document *to, const struct job *j
     document_heading(to, 2, "Charts");
     for (size_t i = 0; i < job->phases_n; i++) {
         const struct phase_total *phase = &job->phases[i];
-        const struct chart_query ask = { .run = phase->run, .width = 900, .height = 340 };
+        const struct chart_query ask = { .run = phase->run,
+                                         .y = phase_counts_bytes(phase) ? SERIES_RATE : 0,
+                                         .width = 900,
+                                         .height = 340 };
         scoped_free char *svg = NULL;
         if (phase->leg > 1) /* in the picture of the first leg */
             continue;

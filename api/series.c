@@ -120,6 +120,8 @@ static json_t *column(const double *values, size_t n, bool whole)
 const char *series_unit(int y, const char *phase_unit, char text[SERIES_UNIT])
 {
     const char *unit = measure_units[y];
+    if (y == SERIES_OPS && strcmp(phase_unit, "bytes") == 0)
+        phase_unit = "operations";
     snprintf(text, SERIES_UNIT, "%s%s", unit[0] == '\0' || unit[0] == '/' ? phase_unit : "", unit);
     return text;
 }

@@ -10,7 +10,7 @@ struct series_get_query {
 };
 extern const struct field series_get_query[], series_answer[];
 extern const char *const series_types[];
-enum { SERIES_MEASURES = 10, SERIES_UNIT = 48 };
+enum { SERIES_RATE = 1, SERIES_OPS = 4, SERIES_MEASURES = 10, SERIES_UNIT = 48 };
 extern const char *const series_measures[]; /* what y can be */
 /* "s", "files", "files/s". Returns text. */
 const char *series_unit(int y, const char *phase_unit, char text[SERIES_UNIT]);

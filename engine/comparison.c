@@ -37,8 +37,8 @@ static void say_verdict(const char *b, const struct phase_total *phase, const st
     say(text, "%s%s", c->verdict == VERDICT_CANNOT_TELL ? "cannot tell" : verdicts[c->verdict],
         c->small ? ", perhaps by less than 5 %" : "");
     if (!isnan(c->cross)) /* one word would hide it */
-        say(text, "; the ratio %s with the load and passes 1 near %s %s",
-            c->tau > 0 ? "rises" : "falls", words_count(c->cross, at), phase->unit);
+        say(text, "; the ratio %s with the load and passes 1 near %s",
+            c->tau > 0 ? "rises" : "falls", words_load(c->cross, phase->unit, at));
     say(text, ". %s costs ", b);
 }
 

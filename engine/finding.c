@@ -120,6 +120,13 @@ static const struct field repeats_fields[] = {
                 .of = point_fields, .of_size = sizeof(struct point_data)),
     FIELD_END,
 };
+static const struct field cache_fields[] = {
+    FIELD_COUNT(struct cache_data, resident_bytes,
+                "What of the files was in this host's memory before.", .unit = "bytes"),
+    FIELD_COUNT(struct cache_data, bytes, "What was read.", .unit = "bytes"),
+    FIELD_NUMBER(struct cache_data, share, "The one over the other, at most 1."),
+    FIELD_END,
+};
 static const struct field no_fields[] = { FIELD_END };
 
 static const struct shape {
@@ -136,6 +143,7 @@ static const struct shape {
     [FINDING_LOAD] = { load_fields, sizeof(struct load_data) },
     [FINDING_DISTURBED] = { disturbed_fields, sizeof(struct disturbed_data) },
     [FINDING_REPEATS] = { repeats_fields, sizeof(struct repeats_data) },
+    [FINDING_CACHE] = { cache_fields, sizeof(struct cache_data) },
     [FINDING_SHARED_DEVICE] = { no_fields, 1 },
 };
 

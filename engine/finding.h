@@ -6,18 +6,19 @@
 #include "engine/sample.h"
 #include "engine/spread.h"
 
-#define FINDING_KINDS(X)      \
-    X(RATE, "rate")           \
-    X(FIT, "fit")             \
-    X(KNEE, "knee")           \
-    X(ZONES, "zones")         \
-    X(WARM_UP, "warm-up")     \
-    X(GROWTH, "growth")       \
-    X(LIMIT, "limit")         \
-    X(LOAD, "load")           \
-    X(DISTURBED, "disturbed") \
-    X(REPEATS, "repeats")     \
-    X(SHARED_DEVICE, "shared-device")
+#define FINDING_KINDS(X)              \
+    X(RATE, "rate")                   \
+    X(FIT, "fit")                     \
+    X(KNEE, "knee")                   \
+    X(ZONES, "zones")                 \
+    X(WARM_UP, "warm-up")             \
+    X(GROWTH, "growth")               \
+    X(LIMIT, "limit")                 \
+    X(LOAD, "load")                   \
+    X(DISTURBED, "disturbed")         \
+    X(REPEATS, "repeats")             \
+    X(SHARED_DEVICE, "shared-device") \
+    X(CACHE, "cache")
 
 enum finding_kind {
 #define X(code, name) FINDING_##code,

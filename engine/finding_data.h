@@ -44,6 +44,10 @@ struct disturbed_data {
     uint64_t batches, of;
     double from, to, lost_seconds;
 };
+struct cache_data {
+    uint64_t resident_bytes, bytes;
+    double share;
+};
 struct point_data {
     char *params; /* JSON text, owned */
     uint64_t runs;

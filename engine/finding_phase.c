@@ -214,7 +214,7 @@ static int tell_rate(const struct series_kept *s, const struct totals *totals,
 /* c = a + b x at the middle of a batch, as seconds of the batch that ends at n. */
 static struct line_data *line_of(struct line line, const struct phase_total *phase)
 {
-    double batch = (double)phase->batch;
+    double batch = phase_batch_load(phase);
     struct line_data *data = malloc(sizeof *data);
     if (data && phase->at_load)
         *data = (struct line_data){ .slope = line.slope, .intercept = line.intercept };
@@ -258,7 +258,7 @@ static int tell_knee(const struct series_kept *s, const struct phase_findings *f
 static int tell_zones(const struct series_kept *s, const struct zones *zones,
                       struct findings *findings, struct problem *why)
 {
-    double batch = s->phase.at_load ? 1 : (double)s->phase.batch;
+    double batch = s->phase.at_load ? 1 : phase_batch_load(&s->phase);
     if (zones->n < 2)
         return 0;
     struct finding *finding = finding_new(findings, FINDING_ZONES, &s->phase, why);
@@ -349,6 +349,24 @@ static int tell_limit(const struct series_kept *s, struct findings *findings, st
     return 0;
 }
 
+/* A little is always there: what reads ahead, or what was just made. */
+#define CACHE_LEAST 0.05
+
+static int tell_cache(const struct series_kept *s, struct findings *findings, struct problem *why)
+{
+    const struct phase_total *phase = &s->phase;
+    double share = phase->bytes ? (double)phase->resident / (double)phase->bytes : 0;
+    if (share < CACHE_LEAST)
+        return 0;
+    struct finding *finding = finding_new(findings, FINDING_CACHE, phase, why);
+    if (!finding)
+        return -1;
+    *(struct cache_data *)finding->data.object =
+        (struct cache_data){ phase->resident, phase->bytes, fmin(share, 1) };
+    say_cache(finding, phase);
+    return 0;
+}
+
 int findings_of_phase(const struct series_kept *s, struct findings *findings, struct problem *why)
 {
     scoped_free double *room = calloc(3 * s->n + 1, sizeof *room);
@@ -363,7 +381,8 @@ int findings_of_phase(const struct series_kept *s, struct findings *findings, st
     stretch(s, lost, load, seconds);
     if (phase_findings_of(&batches, &found, why) || tell_rate(s, &totals, findings, why) ||
         tell_knee(s, &found, findings, why) || tell_zones(s, &found.zones, findings, why) ||
-        tell_growth(s, &found, findings, why) || tell_limit(s, findings, why))
+        tell_growth(s, &found, findings, why) || tell_limit(s, findings, why) ||
+        tell_cache(s, findings, why))
         return -1;
     return tell_disturbed(s, lost, disturbed, findings, why);
 }

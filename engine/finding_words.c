@@ -15,10 +15,23 @@
 static const struct verb {
     const char *phase, *doing;
 } verbs[] = {
-    { "create", "creating" },    { "list", "listing" }, { "stat", "looking up" },
-    { "remove", "removing" },    { "open", "opening" }, { "rename", "renaming" },
-    { "write", "writing" },      { "read", "reading" }, { "cycle", "bringing back" },
+    { "create", "creating" },
+    { "list", "listing" },
+    { "stat", "looking up" },
+    { "remove", "removing" },
+    { "open", "opening" },
+    { "rename", "renaming" },
+    { "write", "writing" },
+    { "read", "reading" },
+    { "cycle", "bringing back" },
     { "destroy", "destroying" },
+    { "rewrite", "rewriting" },
+    { "reread", "reading again" },
+    { "random-read", "reading at random" },
+    { "random-write", "writing at random" },
+    { "mixed", "reading and writing at random" },
+    { "backward-read", "reading backwards" },
+    { "stride-read", "reading by strides" },
 };
 
 static const char *doing(const struct phase_total *phase)
@@ -56,15 +69,54 @@ static void printf_like(2, 3) say(struct finding *finding, const char *fmt, ...)
     va_end(ap);
 }
 
+/* A load whose unit has been said, unless it comes with its own. */
+static char *words_edge(double load, const struct phase_total *phase, char text[WORDS])
+{
+    return phase_counts_bytes(phase) ? words_bytes(load, text) : words_count(load, text);
+}
+
 /* --- sentences --- */
+
+/* From this share on, what was read came from memory all but for a rest. */
+#define CACHE_WHOLE 0.5
 
 /* A flush that costs less than 1 % is in the figures, not in the sentence. */
 #define FLUSH_MATTERS 0.99
+
+/* Where the load counts bytes. */
+static void say_bytes_rate(struct finding *finding, const struct phase_total *phase)
+{
+    const struct rate_data *d = finding->data.object;
+    char verb[WORDS], bytes[WORDS], rate[WORDS], ops[WORDS], each[WORDS], first[WORDS];
+    say(finding, "%s %s ran at %s, %s operations of %s per second", opening(phase, verb),
+        words_bytes((double)phase->bytes, bytes), words_rate(d->bytes_per_second, "bytes", rate),
+        words_digits(d->ops_per_second, ops),
+        words_bytes((double)phase->bytes / (double)phase->ops, each));
+    if (phase->lanes > 1 && isfinite(phase_first_rate(phase)))
+        say(finding, "; until the first lane had nothing left, at %s",
+            words_rate(phase_first_rate(phase), "bytes", first));
+    if (phase->sync > 0)
+        say(finding, "; %s of it went into making data stable",
+            words_seconds(seconds_of(phase->sync), each));
+    say(finding, ".");
+    if (phase->paced)
+        say(finding,
+            " The rate was bounded: latencies count from when an operation was due, so that "
+            "waiting behind a slow one is in them.");
+    if (d->with_flush < FLUSH_MATTERS * d->bytes_per_second)
+        say(finding, " With the flush of %s after it: %s.",
+            words_seconds(seconds_of(phase->flush), each),
+            words_rate(d->with_flush, "bytes", rate));
+}
 
 void say_rate(struct finding *finding, const struct phase_total *phase)
 {
     const struct rate_data *d = finding->data.object;
     char verb[WORDS], ops[WORDS], rate[WORDS], batch[WORDS], took[WORDS], low[WORDS], high[WORDS];
+    if (phase_counts_bytes(phase)) {
+        say_bytes_rate(finding, phase);
+        return;
+    }
     say(finding, "%s %s %s ran at %s per second; %s of them take %s", opening(phase, verb),
         words_count((double)phase->ops, ops), phase->unit, words_digits(d->ops_per_second, rate),
         words_count((double)d->batch, batch), words_seconds(d->seconds_per_batch, took));
@@ -98,12 +150,12 @@ void say_knee(struct finding *finding, const struct phase_total *phase)
         one[WORDS];
     double usual = before->intercept + before->slope * d->at / 2; /* half-way to the knee */
     if (phase->at_load)
-        say(finding, "%s takes %s up to %s %s", opening(phase, verb), words_seconds(usual, level),
-            words_count(d->at, at), phase->unit);
+        say(finding, "%s takes %s up to %s", opening(phase, verb), words_seconds(usual, level),
+            words_load(d->at, phase->unit, at));
     else
-        say(finding, "%s %s %s takes %s up to %s %s", opening(phase, verb),
-            words_count((double)phase->batch, batch), phase->unit, words_seconds(usual, level),
-            words_count(d->at, at), phase->unit);
+        say(finding, "%s %s takes %s up to %s", opening(phase, verb),
+            words_load(phase_batch_load(phase), phase->unit, batch), words_seconds(usual, level),
+            words_load(d->at, phase->unit, at));
     switch (d->shape) {
     case KNEE_BEND:
         say(finding, " and grows by %s per further %s after that",
@@ -117,8 +169,8 @@ void say_knee(struct finding *finding, const struct phase_total *phase)
             " and %s more from there to the end, which came too soon to tell how it goes on",
             words_percent(d->effect, more));
     }
-    say(finding, " (95 %%: between %s and %s).", words_count(d->low, low),
-        words_count(d->high, high));
+    say(finding, " (95 %%: between %s and %s).", words_edge(d->low, phase, low),
+        words_edge(d->high, phase, high));
 }
 
 void say_zones(struct finding *finding, const struct phase_total *phase)
@@ -128,9 +180,8 @@ void say_zones(struct finding *finding, const struct phase_total *phase)
     char at[WORDS], level[WORDS], spread[WORDS];
     say(finding, "Batches scatter differently in %zu zones:", d->zones.n);
     for (size_t i = 0; i < d->zones.n; i++)
-        say(finding, "%s up to %s %s %s ± %s", i ? "," : "", words_count(zone[i].to, at),
-            phase->unit, words_seconds(zone[i].level, level),
-            words_seconds(zone[i].spread, spread));
+        say(finding, "%s up to %s %s ± %s", i ? "," : "", words_load(zone[i].to, phase->unit, at),
+            words_seconds(zone[i].level, level), words_seconds(zone[i].spread, spread));
     say(finding, ".");
 }
 
@@ -138,8 +189,8 @@ void say_warm_up(struct finding *finding, const struct phase_total *phase)
 {
     const struct warm_up_data *d = finding->data.object;
     char until[WORDS];
-    say(finding, "The first %s %s cost more than those that followed: the run was warming up.",
-        words_count(d->until, until), phase->unit);
+    say(finding, "The first %s cost more than those that followed: the run was warming up.",
+        words_load(d->until, phase->unit, until));
 }
 
 /* "does not grow", "grows linearly, by 1.66 times over the run". */
@@ -186,8 +237,8 @@ void say_limit(struct finding *finding, const struct phase_total *phase)
 {
     const struct limit_data *d = finding->data.object;
     char verb[WORDS], at[WORDS];
-    say(finding, "%s ended at %s %s: %s.", opening(phase, verb), words_count((double)d->at, at),
-        phase->unit, phase->limit.detail);
+    say(finding, "%s ended at %s: %s.", opening(phase, verb),
+        words_load((double)d->at, phase->unit, at), phase->limit.detail);
 }
 
 void say_load(struct finding *finding, const struct phase_total *phase)
@@ -210,12 +261,23 @@ void say_disturbed(struct finding *finding, const struct phase_total *phase)
     const struct disturbed_data *d = finding->data.object;
     char n[WORDS], of[WORDS], lost[WORDS], from[WORDS], to[WORDS];
     say(finding,
-        "The machine was busy: %s of %s batches, between %s and %s %s, waited %s for a CPU that "
+        "The machine was busy: %s of %s batches, between %s and %s, waited %s for a CPU that "
         "other "
         "work had; they make no knee.",
         words_count((double)d->batches, n), words_count((double)d->of, of),
-        words_count(d->from, from), words_count(d->to, to), phase->unit,
+        words_edge(d->from, phase, from), words_load(d->to, phase->unit, to),
         words_seconds(d->lost_seconds, lost));
+}
+
+void say_cache(struct finding *finding, const struct phase_total *phase)
+{
+    const struct cache_data *d = finding->data.object;
+    char resident[WORDS], bytes[WORDS];
+    say(finding,
+        "Phase %s: %s %s of the files were in this host's memory when it began, and %s were read.",
+        phase->name,
+        d->share >= CACHE_WHOLE ? "this measured memory:" : "in part, memory was measured:",
+        words_bytes((double)d->resident_bytes, resident), words_bytes((double)d->bytes, bytes));
 }
 
 void say_shared_device(struct finding *finding)
@@ -225,13 +287,18 @@ void say_shared_device(struct finding *finding)
         "wrote to it meanwhile.");
 }
 
+/* A figure whose unit has been said, unless it comes with its own. */
+static char *words_point(double value, const char *unit, char text[WORDS])
+{
+    return strcmp(unit, "bytes") == 0 ? words_rate(value, unit, text) : words_digits(value, text);
+}
+
 /* The figures of a point: "10,300 files/s with threads 4". */
 static void say_point(struct finding *finding, const struct point_data *point, const char *unit)
 {
     char rate[WORDS], words[100];
     matrix_point_words(point->params, words, sizeof words);
-    say(finding, "%s %s/s%s%s", words_digits(point->median, rate), unit, *words ? " with " : "",
-        words);
+    say(finding, "%s%s%s", words_rate(point->median, unit, rate), *words ? " with " : "", words);
 }
 
 static void say_repeats_of_one(struct finding *finding, const struct point_data *point,
@@ -243,8 +310,8 @@ static void say_repeats_of_one(struct finding *finding, const struct point_data 
         say(finding, ", of one run: how much runs differ is not known.");
     else
         say(finding, ", the median of %llu runs, which lie between %s and %s: %s apart.",
-            (unsigned long long)point->runs, words_digits(point->low, low),
-            words_digits(point->high, high), words_percent(point->spread, share));
+            (unsigned long long)point->runs, words_point(point->low, unit, low),
+            words_point(point->high, unit, high), words_percent(point->spread, share));
 }
 
 void say_repeats(struct finding *finding, const char *unit)

@@ -12,4 +12,5 @@ void say_limit(struct finding *finding, const struct phase_total *phase);
 void say_load(struct finding *finding, const struct phase_total *phase);
 void say_disturbed(struct finding *finding, const struct phase_total *phase);
 void say_repeats(struct finding *finding, const char *unit);
+void say_cache(struct finding *finding, const struct phase_total *phase);
 void say_shared_device(struct finding *finding);

@@ -27,8 +27,21 @@ bool phase_counts_bytes(const struct phase_total *phase)
     return strcmp(phase->unit, "bytes") == 0;
 }
 
+double phase_rate(const struct phase_total *phase)
+{
+    double seconds = phase_seconds(phase);
+    return seconds > 0 ? (double)phase_load(phase) / seconds : NAN;
+}
+
+double phase_first_rate(const struct phase_total *phase)
+{
+    double seconds = seconds_of(phase->first_done - phase->first_start);
+    uint64_t load = phase_counts_bytes(phase) ? phase->first_bytes : phase->first_ops;
+    return load && seconds > 0 ? (double)load / seconds : NAN;
+}
+
 double phase_rate_with_flush(const struct phase_total *phase)
 {
     double seconds = phase_seconds(phase) + seconds_of(phase->flush);
-    return phase->flush > 0 && seconds > 0 ? (double)phase->ops / seconds : NAN;
+    return phase->flush > 0 && seconds > 0 ? (double)phase_load(phase) / seconds : NAN;
 }

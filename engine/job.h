@@ -95,11 +95,12 @@ struct phase_total {
     uint64_t ops, bytes, errors;             /* done */
     uint64_t first_ops, first_bytes;         /* done by all lanes when the first one was */
     nsec first_start, first_done, last_done; /* since the leg began; first_done: the first lane */
-    nsec cpu;              /* of the whole runner meanwhile, lanes and recorder; when finished */
-    nsec flush;            /* syncfs() after it; 0: none was timed */
-    nsec sync;             /* within it: the most that a lane spent on making data stable */
-    uint64_t resident;     /* bytes of its files in this host's memory when it began */
-    char cache[16];        /* before it: "warm", or by what it was emptied; "": not said */
+    nsec cpu;          /* of the whole runner meanwhile, lanes and recorder; when finished */
+    nsec flush;        /* syncfs() after it; 0: none was timed */
+    nsec sync;         /* within it: the most that a lane spent on making data stable */
+    bool paced;        /* its rate was bounded: latencies count from when an operation was due */
+    uint64_t resident; /* bytes of its files in this host's memory when it began */
+    char cache[16];    /* before it: "warm", or by what it was emptied; "": not said */
     uint64_t dirty_before; /* bytes that the machine held back when it began */
     bool finished;
     bool at_load; /* each value was measured at its load, not for the batch that ends there */
@@ -118,5 +119,16 @@ static inline double phase_seconds(const struct phase_total *phase)
 {
     return seconds_of(phase->last_done - phase->first_start);
 }
-/* Operations per second with the flush after the phase counted in; NAN where none was timed. */
+/* What one of its batches adds to the load: of bytes, on the mean. */
+static inline double phase_batch_load(const struct phase_total *phase)
+{
+    double each =
+        phase_counts_bytes(phase) && phase->ops ? (double)phase->bytes / (double)phase->ops : 1;
+    return each * (double)phase->batch;
+}
+/* Of what its load counts, per second; NAN before any batch. */
+double phase_rate(const struct phase_total *phase);
+/* The same until the first lane had nothing left; NAN while that is not known. */
+double phase_first_rate(const struct phase_total *phase);
+/* phase_rate() with the flush after the phase counted in; NAN where none was timed. */
 double phase_rate_with_flush(const struct phase_total *phase);

@@ -192,6 +192,8 @@ static int read_phase(const json_t *json, struct journal_record *record, struct 
     phase->total = count_of(json, "total");
     snprintf(phase->cache, sizeof phase->cache, "%s", text_of(json, "cache"));
     phase->at_load = json_is_true(json_object_get(json, "at_load"));
+    phase->resident = count_of(json, "resident");
+    phase->paced = json_is_true(json_object_get(json, "paced"));
     return 0;
 }
 
@@ -267,6 +269,9 @@ static int read_phase_end(const json_t *json, struct journal_record *record, str
     phase->errors = count_of(json, "errors");
     phase->first_start = number_of(json, "first_start");
     phase->first_done = number_of(json, "first_done");
+    phase->first_ops = count_of(json, "first_ops");
+    phase->first_bytes = count_of(json, "first_bytes");
+    phase->sync = (nsec)count_of(json, "sync_ns");
     phase->cpu = number_of(json, "cpu");
     phase->last_done = number_of(json, "last_done");
     phase->flush = (nsec)count_of(json, "flush_ns");

@@ -302,6 +302,10 @@ int journal_phase(struct journal *journal, const struct phase_total *phase, stru
         json_object_set_new(record, "cache", json_string(phase->cache));
     if (phase->at_load)
         json_object_set_new(record, "at_load", json_true());
+    if (phase->resident)
+        set_count(record, "resident", phase->resident);
+    if (phase->paced)
+        json_object_set_new(record, "paced", json_true());
     return journal_append(journal, record, why);
 }
 
@@ -368,6 +372,9 @@ int journal_phase_end(struct journal *journal, const struct phase_total *phase,
     json_object_set_new(record, "first_start", json_integer(phase->first_start));
     json_object_set_new(record, "first_done", json_integer(phase->first_done));
     json_object_set_new(record, "last_done", json_integer(phase->last_done));
+    set_count(record, "first_ops", phase->first_ops);
+    set_count(record, "first_bytes", phase->first_bytes);
+    json_object_set_new(record, "sync_ns", json_integer(phase->sync));
     json_object_set_new(record, "cpu", json_integer(phase->cpu));
     json_object_set_new(record, "flush_ns", json_integer(phase->flush));
     set_count(record, "dirty_before", phase->dirty_before);

@@ -32,6 +32,7 @@ struct phase {
     double slower;         /* ends when it has become so many times slower: slowdown.h; 0: never */
     struct cost cost;      /* what an operation takes from the target; zero: nothing */
     const char *cache; /* how it was before: "warm", or by what it was emptied; NULL: not said */
+    bool paced; /* lanes hold their rate: an operation's latency counts from when it was due */
     uint64_t resident; /* bytes of its files in this host's memory before it */
     lane_fn *body;
     const void *arg; /* shared by every lane, hence const */

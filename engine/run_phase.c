@@ -411,6 +411,7 @@ int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, str
                                    .batch = phase->batch,
                                    .total = phase->total,
                                    .resident = phase->resident,
+                                   .paced = phase->paced,
                                    .dirty_before = flush_pending() };
     snprintf(total->name, sizeof total->name, "%s", phase->name);
     snprintf(total->unit, sizeof total->unit, "%s", phase->unit);

@@ -22,23 +22,23 @@ static bool is_first_leg(const struct run_rates *run, size_t place)
 /* Neither going on nor broken off; a limit is an end. */
 static bool is_whole(const struct phase_total *phase)
 {
-    return phase->finished && (phase->ops >= phase->total || phase->limit.reached);
+    return phase->finished && (phase_load(phase) >= phase->total || phase->limit.reached);
 }
 
 /* Over all legs; NAN: not whole, or nothing was timed. */
 static double rate_of(const struct run_rates *run, const char *name)
 {
-    double ops = 0, seconds = 0;
+    double load = 0, seconds = 0;
     for (size_t i = 0; i < run->phases_n; i++) {
         const struct phase_total *phase = &run->phases[i];
         if (strcmp(phase->name, name) != 0)
             continue;
         if (!is_whole(phase))
             return NAN;
-        ops += (double)phase->ops;
+        load += (double)phase_load(phase);
         seconds += phase_seconds(phase);
     }
-    return seconds > 0 ? ops / seconds : NAN;
+    return seconds > 0 ? load / seconds : NAN;
 }
 
 static int by_point_and_rate(const void *a_, const void *b_)

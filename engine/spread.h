@@ -13,7 +13,7 @@ struct spread {
     const char *params;       /* borrowed */
     const char *phase, *unit; /* borrowed from the phases */
     size_t n;                 /* runs that finished the phase */
-    double median, low, high; /* operations per second */
+    double median, low, high; /* of what the unit says, per second */
 };
 /* Of each phase of each point, in the order of points and then of phases; the caller frees *ret. A phase in
  * several legs counts as one. */

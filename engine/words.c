@@ -67,6 +67,25 @@ char *words_bytes(double value, char text[WORDS])
     return text;
 }
 
+char *words_load(double value, const char *unit, char text[WORDS])
+{
+    char number[WORDS];
+    if (strcmp(unit, "bytes") == 0)
+        return words_bytes(value, text);
+    snprintf(text, WORDS, "%.24s %.14s", words_count(value, number), unit);
+    return text;
+}
+
+char *words_rate(double value, const char *unit, char text[WORDS])
+{
+    char number[WORDS];
+    if (strcmp(unit, "bytes") == 0)
+        snprintf(text, WORDS, "%.36s/s", words_bytes(value, number));
+    else
+        snprintf(text, WORDS, "%.24s %.12s/s", words_digits(value, number), unit);
+    return text;
+}
+
 char *words_percent(double share, char text[WORDS])
 {
     char number[WORDS];

@@ -81,6 +81,11 @@ static int phase_write(struct ingest *ingest, struct gather *gather, struct prob
     }
     param_text(&params, total->cache);
     param_bool(&params, total->at_load);
+    param_count(&params, total->first_ops);
+    param_count(&params, total->first_bytes);
+    param_int(&params, total->sync);
+    param_count(&params, total->resident);
+    param_bool(&params, total->paced);
     if (query_do(ingest->connection, QUERY_PHASE_PUT, &params, NULL, why) < 0)
         return -1;
     gather->dirty = false;

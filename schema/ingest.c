@@ -257,6 +257,8 @@ static int take_phase(struct ingest *ingest, const struct journal_record *record
     gather->total.total = record->phase.total;
     memcpy(gather->total.cache, record->phase.cache, sizeof gather->total.cache);
     gather->total.at_load = record->phase.at_load;
+    gather->total.resident = record->phase.resident;
+    gather->total.paced = record->phase.paced;
     gather->dirty = true;
     return 0;
 }
@@ -325,6 +327,9 @@ static int take_phase_end(struct ingest *ingest, const struct journal_record *re
     total->first_done = record->phase.first_done;
     total->last_done = record->phase.last_done;
     total->flush = record->phase.flush;
+    total->first_ops = record->phase.first_ops;
+    total->first_bytes = record->phase.first_bytes;
+    total->sync = record->phase.sync;
     total->dirty_before = record->phase.dirty_before;
     total->latency = record->phase.latency;
     if (record->phase.limit.reached)

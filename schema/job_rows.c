@@ -175,6 +175,11 @@ void phase_read(const PGresult *result, int row, struct phase_total *ret)
     snprintf(ret->cache, sizeof ret->cache, "%s", cell_text(result, row, column++));
     ret->finished = cell_bool(result, row, column++);
     ret->at_load = cell_bool(result, row, column++);
+    ret->first_ops = (uint64_t)cell_int(result, row, column++);
+    ret->first_bytes = (uint64_t)cell_int(result, row, column++);
+    ret->sync = cell_int(result, row, column++);
+    ret->resident = (uint64_t)cell_int(result, row, column++);
+    ret->paced = cell_bool(result, row, column++);
     ret->latency.count = (uint64_t)cell_int(result, row, column++);
     ret->latency.sum = cell_number(result, row, column++);
     nsec *const latencies[] = { &ret->latency.min, &ret->latency.max, &ret->latency.p50,

@@ -2,6 +2,7 @@
 
 #include "engine/base/field_json.h"
 #include "engine/spread.h"
+#include "engine/words.h"
 
 #include <math.h>
 
@@ -49,8 +50,24 @@ static const char *short_time(char text[TEXT], nsec value)
 
 static double rate_of(const struct phase_total *phase)
 {
-    double seconds = phase_seconds(phase);
-    return seconds > 0 ? (double)phase->ops / seconds : 0;
+    double rate = phase_rate(phase);
+    return isfinite(rate) ? rate : 0;
+}
+
+static bool in_bytes(const char *unit)
+{
+    return strcmp(unit, "bytes") == 0;
+}
+
+/* Bytes in the unit that fits, all else as it counts. */
+static const char *amount_text(char text[TEXT], uint64_t value, const char *unit)
+{
+    return in_bytes(unit) ? words_bytes((double)value, text) : grouped(text, value);
+}
+
+static const char *per_second_text(char text[TEXT], double rate, const char *unit)
+{
+    return in_bytes(unit) ? words_rate(rate, unit, text) : rate_text(text, rate);
 }
 
 /* --- progress --- */
@@ -65,9 +82,11 @@ void progress_show(void *arg, const struct phase_total *phase)
     if (!progress->tty && phase->finished)
         return; /* the table says it */
     progress->shown = now;
-    fprintf(stderr, "%s%-7s %s of %s %s, %.0f %%%s", progress->tty ? "\r\033[K" : "", phase->name,
-            grouped(done, phase->ops), grouped(total, phase->total), phase->unit,
-            phase->total ? 100.0 * (double)phase->ops / (double)phase->total : 100.0,
+    uint64_t load = phase_load(phase);
+    fprintf(stderr, "%s%-7s %s of %s, %.0f %%%s", progress->tty ? "\r\033[K" : "", phase->name,
+            amount_text(done, load, phase->unit),
+            words_load((double)phase->total, phase->unit, total),
+            phase->total ? 100.0 * (double)load / (double)phase->total : 100.0,
             progress->tty ? "" : "\n");
 }
 
@@ -79,18 +98,48 @@ void progress_done(struct progress *progress)
 
 /* --- the table --- */
 
+static void table_head(const char *unit, const char *flush)
+{
+    printf("%-13s %14s %10s %14s", "phase", in_bytes(unit) ? "moved" : unit, "seconds", "per s");
+    if (in_bytes(unit))
+        printf(" %10s", "IOPS");
+    printf(" %10s %10s %10s %10s\n", "median", "99 %", "longest", flush);
+}
+
 static void table_row(const struct phase_total *phase)
 {
-    char ops[TEXT], rate[TEXT], p50[TEXT], p99[TEXT], max[TEXT];
+    char done[TEXT], rate[TEXT], p50[TEXT], p99[TEXT], max[TEXT];
     char flush[TEXT] = "";
     bool timed = phase->latency.count > 0; /* not when it did nothing, or broke off */
+    double seconds = phase_seconds(phase);
     if (phase->flush > 0)
         short_time(flush, phase->flush);
-    printf("%-8s %14s %10.3f %12s %10s %10s %10s %10s\n", phase->name, grouped(ops, phase->ops),
-           phase_seconds(phase), rate_text(rate, rate_of(phase)),
-           timed ? short_time(p50, phase->latency.p50) : "-",
+    printf("%-13s %14s %10.3f %14s", phase->name, amount_text(done, phase_load(phase), phase->unit),
+           seconds, per_second_text(rate, rate_of(phase), phase->unit));
+    if (in_bytes(phase->unit))
+        printf(" %10s", rate_text(rate, seconds > 0 ? (double)phase->ops / seconds : 0));
+    printf(" %10s %10s %10s %10s\n", timed ? short_time(p50, phase->latency.p50) : "-",
            timed ? short_time(p99, phase->latency.p99) : "-",
            timed ? short_time(max, phase->latency.max) : "-", flush);
+}
+
+/* What the rows do not show. */
+static void say_more(const struct phase_total *phase)
+{
+    char first[TEXT], time[TEXT], in[TEXT];
+    if (phase->lanes > 1 && isfinite(phase_first_rate(phase)) && in_bytes(phase->unit))
+        printf("\nPhase %s: until the first lane had nothing left, %s; until the last, %s.",
+               phase->name, words_rate(phase_first_rate(phase), phase->unit, first),
+               words_rate(rate_of(phase), phase->unit, in));
+    if (phase->sync > 0)
+        printf("\nPhase %s: %s of its time went into making data stable.", phase->name,
+               short_time(time, phase->sync));
+    if (phase->paced)
+        printf("\nPhase %s: its rate was bounded; latencies count from when an operation was due.",
+               phase->name);
+    if (phase->resident)
+        printf("\nPhase %s: %s of what it read were in memory before: this measured memory.",
+               phase->name, words_bytes((double)phase->resident, in));
 }
 
 static void say_limits(const struct phase_total *phases, size_t n)
@@ -98,17 +147,20 @@ static void say_limits(const struct phase_total *phases, size_t n)
     char at[TEXT];
     for (size_t i = 0; i < n; i++)
         if (phases[i].limit.reached)
-            printf("\nLimit %s: phase %s ended at %s %s; %s.\n",
-                   limit_reasons[phases[i].limit.reason], phases[i].name,
-                   grouped(at, phases[i].limit.at), phases[i].unit, phases[i].limit.detail);
+            printf("\nLimit %s: phase %s ended at %s; %s.\n", limit_reasons[phases[i].limit.reason],
+                   phases[i].name, words_load((double)phases[i].limit.at, phases[i].unit, at),
+                   phases[i].limit.detail);
 }
 
 static void say_rate(const struct plan *plan, const struct phase_total *phase)
 {
-    char ops[TEXT], rate[TEXT];
-    printf("\n%s: %s %s in %.2f s, %s %s/s%s.\n", plan->runs->workload->name,
-           grouped(ops, phase->ops), phase->unit, phase_seconds(phase),
-           rate_text(rate, rate_of(phase)), phase->unit,
+    char done[TEXT], rate[TEXT];
+    bool bytes = in_bytes(phase->unit);
+    printf("\n%s: %s%s%s in %.2f s, %s%s%s%s%s.\n", plan->runs->workload->name,
+           amount_text(done, phase_load(phase), phase->unit), bytes ? "" : " ",
+           bytes ? " written" : phase->unit, phase_seconds(phase),
+           per_second_text(rate, rate_of(phase), phase->unit), bytes ? "" : " ",
+           bytes ? "" : phase->unit, bytes ? "" : "/s",
            !plan->null ? "" : " that nothing was done for (null target)");
 }
 
@@ -130,10 +182,13 @@ static void table_of_one(const struct plan *plan, const struct run_result *resul
     size_t n = result->phases_n;
     if (n == 0)
         return;
-    printf("%-8s %14s %10s %12s %10s %10s %10s %10s\n", "phase", phases[0].unit, "seconds", "per s",
-           "median", "99 %", "longest", !plan->null ? "flush" : "");
+    table_head(phases[0].unit, !plan->null ? "flush" : "");
     for (size_t i = 0; i < n; i++)
         table_row(&phases[i]);
+    for (size_t i = 0; i < n; i++)
+        say_more(&phases[i]);
+    if (in_bytes(phases[0].unit))
+        puts("");
     say_limits(phases, n);
     say_rate(plan, &phases[0]);
 }
@@ -157,9 +212,9 @@ static int point_width(const struct runs *runs)
 static void table_of_runs(const struct plan *plan, const struct outcome *outcome, int width)
 {
     char words[POINT];
-    printf("%-4s %-*s %-8s %14s %10s %12s %10s %10s %10s %10s\n", "run", width, "point", "phase",
-           outcome->at[0].phases_n ? outcome->at[0].phases[0].unit : "", "seconds", "per s",
-           "median", "99 %", "longest", !plan->null ? "flush" : "");
+    printf("%-4s %-*s ", "run", width, "point");
+    table_head(outcome->at[0].phases_n ? outcome->at[0].phases[0].unit : "",
+               !plan->null ? "flush" : "");
     for (size_t i = 0; i < outcome->n; i++) {
         const struct run_result *result = &outcome->at[i];
         for (size_t k = 0; k < result->phases_n; k++) {
@@ -192,16 +247,17 @@ static void table_of_points(const struct plan *plan, const struct outcome *outco
     size_t n = 0;
     if (spreads(outcome, &of, &n, &why))
         return;
-    printf("\n%-*s %-8s %5s %12s %12s %12s %8s\n", width, width ? "point" : "", "phase", "runs",
+    printf("\n%-*s %-13s %5s %14s %14s %14s %8s\n", width, width ? "point" : "", "phase", "runs",
            "per s", "lowest", "highest", "spread");
     for (size_t i = 0; i < n; i++) {
         char words[POINT], median[TEXT], low[TEXT], high[TEXT], share[TEXT] = "-";
         if (of[i].n > 1)
             snprintf(share, sizeof share, "%.1f %%", 100 * spread_share(&of[i]));
-        printf("%-*s %-8s %5zu %12s %12s %12s %8s\n", width,
+        printf("%-*s %-13s %5zu %14s %14s %14s %8s\n", width,
                runs_words(plan->runs, of[i].point, words, sizeof words), of[i].phase, of[i].n,
-               rate_text(median, of[i].median), rate_text(low, of[i].low),
-               rate_text(high, of[i].high), share);
+               per_second_text(median, of[i].median, of[i].unit),
+               per_second_text(low, of[i].low, of[i].unit),
+               per_second_text(high, of[i].high, of[i].unit), share);
     }
     printf("\n%s: %zu of %u runs of %llu %s, in the order of seed %llu; per s is the median.\n",
            plan->runs->workload->name, outcome->n, plan->runs->n,
@@ -245,7 +301,11 @@ struct phase_view {
     char *name, *unit;
     uint64_t run;
     uint64_t lanes, batch, total, ops, bytes, errors;
-    double seconds, rate, cpu_ns_per_op, flush_seconds, rate_with_flush;
+    double seconds, rate, first_done_seconds, first_done_rate, cpu_ns_per_op, sync_seconds,
+        flush_seconds, rate_with_flush;
+    char *cache;
+    uint64_t resident_bytes;
+    bool paced;
     uint64_t dirty_before;
     int64_t p50, p90, p99, p999, min, max;
     void *limit; /* struct limit_view */
@@ -261,10 +321,17 @@ static const struct field phase_fields[] = {
     FIELD_COUNT(struct phase_view, bytes, "Bytes written or read."),
     FIELD_COUNT(struct phase_view, errors, "Operations that failed."),
     FIELD_NUMBER(struct phase_view, seconds, "From the first start to the last end."),
-    FIELD_NUMBER(struct phase_view, rate, "Operations per second of those."),
+    FIELD_NUMBER(struct phase_view, rate, "Of its unit, per second of those."),
+    FIELD_NUMBER(struct phase_view, first_done_seconds, "Until the first lane had nothing left."),
+    FIELD_NUMBER(struct phase_view, first_done_rate, "What all lanes did until then, per second."),
+    FIELD_NUMBER(struct phase_view, sync_seconds,
+                 "The most that a lane spent on making data stable; null: nothing was."),
+    FIELD_TEXT(struct phase_view, cache, "How it found the caches; null: not said."),
+    FIELD_COUNT(struct phase_view, resident_bytes, "What of its files was in memory before it."),
+    FIELD_BOOL(struct phase_view, paced, "Latencies count from when an operation was due."),
     FIELD_NUMBER(struct phase_view, cpu_ns_per_op, "CPU of the process, lanes and recorder."),
     FIELD_NUMBER(struct phase_view, flush_seconds, "The flush after it; null: none was timed."),
-    FIELD_NUMBER(struct phase_view, rate_with_flush, "Operations per second with that flush."),
+    FIELD_NUMBER(struct phase_view, rate_with_flush, "The rate with that flush."),
     FIELD_COUNT(struct phase_view, dirty_before, "Bytes not yet written when it began."),
     FIELD_SIGNED(struct phase_view, min, "Latency, ns."),
     FIELD_SIGNED(struct phase_view, p50, "Latency, ns."),
@@ -372,6 +439,12 @@ static struct phase_view phase_view(const struct phase_total *phase, struct limi
         .errors = phase->errors,
         .seconds = phase_seconds(phase),
         .rate = rate_of(phase),
+        .first_done_seconds = seconds_of(phase->first_done - phase->first_start),
+        .first_done_rate = phase_first_rate(phase),
+        .sync_seconds = phase->sync > 0 ? seconds_of(phase->sync) : NAN,
+        .cache = phase->cache[0] ? borrowed(phase->cache) : NULL,
+        .resident_bytes = phase->resident,
+        .paced = phase->paced,
         .cpu_ns_per_op = phase->ops ? (double)phase->cpu / (double)phase->ops : 0,
         .flush_seconds = phase->flush > 0 ? seconds_of(phase->flush) : NAN,
         .rate_with_flush = phase_rate_with_flush(phase),

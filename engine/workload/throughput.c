@@ -339,6 +339,7 @@ static int do_operation(struct run *run, struct site *site, enum throughput_oper
         .cost = { .bytes = first ? with->record_bytes : 0 },
         .cache = found.name,
         .resident = found.resident,
+        .paced = with->rate_limit > 0,
         .body = throughput_lane,
         .arg = site,
     };

@@ -2,7 +2,7 @@
 -- that a zoomed-out chart of millions of samples reads a few thousand short rows.
 -- $2: run, 0 for all; $4: x; $5: y; $6, $7: range of x, NULL for open.
 -- The mean is y_sum / weight; NULL: / count. A rate follows from these columns only where one lane worked and all
--- batches of the chunk had the same number of operations; elsewhere y is NULL: look at the samples.
+-- batches of the chunk had the same number of operations, which is what they count, not bytes; elsewhere y is NULL: look at the samples.
 SELECT seq, count,
        CASE $4 WHEN 'load' THEN load_min ELSE at_first END AS x_min,
        CASE $4 WHEN 'load' THEN load_max ELSE at_last END AS x_max,
@@ -16,8 +16,8 @@ SELECT seq, count,
                WHEN 'p99' THEN p99_min
                WHEN 'max' THEN max_min
                WHEN 'rate' THEN CASE WHEN ops_min = ops_max AND elapsed_min > 0
-                                     AND (SELECT max(lanes) FROM phase
-                                           WHERE job = $1 AND name = $3) = 1
+                                     AND (SELECT max(lanes) = 1 AND min(unit) <> 'bytes'
+                                            FROM phase WHERE job = $1 AND name = $3)
                                      THEN ops_min * 1e9::double precision / elapsed_max END
                END::double precision AS y_min,
        CASE $5 WHEN 'elapsed' THEN elapsed_max
