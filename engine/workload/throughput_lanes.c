@@ -234,10 +234,9 @@ static inline enum next conclude(struct worker *worker, struct slot *slot, uint6
 static void pace_begin(struct worker *worker)
 {
     const struct lane *lane = worker->lane;
-    worker->pace_began =
-        clock_monotonic() + worker->pace * lane_index(lane) / (nsec)worker->site->with->threads;
-    worker->pace_tick =
-        tick_read(&lane->scale) + tick_count(&lane->scale, worker->pace_began - clock_monotonic());
+    nsec behind = worker->pace * lane_index(lane) / (nsec)worker->site->with->threads;
+    worker->pace_tick = tick_read(&lane->scale) + tick_count(&lane->scale, behind);
+    worker->pace_began = clock_monotonic() + behind;
 }
 
 static nsec pace_next(const struct worker *worker)
@@ -310,6 +309,8 @@ static void gather(struct worker *worker, struct flight *flight)
         }
         struct slot *slot = worker->free[--worker->free_n];
         prepare(worker, slot);
+        if (worker->paced)
+            pace_take(worker, &slot->op);
         flight->ops[flight->n++] = &slot->op;
     }
 }
@@ -321,11 +322,8 @@ static int issue(struct worker *worker, struct flight *flight, struct problem *w
         return 0;
     for (size_t i = 0; i < flight->n; i++) {
         struct slot *slot = (struct slot *)flight->ops[i];
-        if (slot->sync_from)
-            continue;
-        slot->op.issued = now;
-        if (worker->paced)
-            pace_take(worker, &slot->op);
+        if (!slot->sync_from && !worker->paced)
+            slot->op.issued = now;
     }
     if (flight->in_flight == 0)
         flight->heard = now;
