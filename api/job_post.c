@@ -51,6 +51,29 @@ static void new_nonce(char text[2 * NONCE_BYTES + 1])
     sodium_bin2hex(text, 2 * NONCE_BYTES + 1, bytes, sizeof bytes);
 }
 
+/* Whoever may restart the machine ends what others do on it. */
+static int check_reboots(const struct principal *who, const struct target *target,
+                         const struct runs *runs, struct problem *why)
+{
+    for (uint64_t point = 0; runs->workload->reboots && point < runs->points; point++) {
+        void *params = NULL;
+        if (runs_params(runs, point, &params, why))
+            return -1;
+        bool reboots = runs->workload->reboots(params);
+        fields_done(runs->workload->params, params);
+        free(params);
+        if (reboots && !target->allow_reboot)
+            return problem_field(why, "/target",
+                                 "target %s does not allow its machine to be restarted "
+                                 "(allow_reboot)",
+                                 target->name);
+        if (reboots && who->role != ROLE_ADMIN)
+            return problem_set(why, PROBLEM_FORBIDDEN,
+                               "it takes an administrator's token to have a machine restarted");
+    }
+    return 0;
+}
+
 /* All that the workload and the target have to say about it: every run is checked. */
 static int plan_runs(const struct app *app, const struct request *in, const struct job_body *body,
                      uint64_t seed, struct runs *ret, struct problem *why)
@@ -69,7 +92,10 @@ static int plan_runs(const struct app *app, const struct request *in, const stru
         problem_field(why, "/target", "there is no target of this name; see /targets");
     else if (auth_target(&in->principal, body->target, why) == 0 &&
              workload_fits(asked.workload, asked.target, why) == 0)
-        result = runs_init(&asked, ret, why);
+        result =
+            runs_init(&asked, ret, why) || check_reboots(&in->principal, asked.target, ret, why)
+                ? -1
+                : 0;
     app->targets_release(app->service, targets);
     return result;
 }

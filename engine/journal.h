@@ -56,9 +56,12 @@ struct journal_record {
     enum job_state outcome; /* end */
     struct problem problem;
 
-    enum cleanup_state
-        cleanup; /* cleanup: running, done, blocked, kept; "removed","foreign":[names],
-                                 * "reason" (blocked), "workspace","files","bytes" (kept) */
+    nsec
+        within; /* reboot: after `wall` the machine is to be up again; "state": what the next leg gets */
+
+    /* cleanup: running, done, blocked, kept; "removed","foreign":[names], "reason" (blocked),
+     * "workspace","files","bytes" (kept) */
+    enum cleanup_state cleanup;
     uint64_t removed;
 };
 
@@ -129,6 +132,9 @@ must_check int journal_kept(struct journal *journal, unsigned run, unsigned leg,
 /* From now on problems name this path as `instead`: everybody who may see the job reads them. */
 must_check int journal_hide(struct journal *journal, const char *path, const char *instead,
                             struct problem *why);
+/* The last record of a leg: the machine is about to be restarted, and `state` is for the next leg. */
+must_check int journal_reboot(struct journal *journal, unsigned run, unsigned leg,
+                              const char *state, nsec within, struct problem *why);
 /* Any other record: appended with seq and crc; steals it. Flushed to the file, not fsynced. */
 must_check int journal_append(struct journal *journal, json_t *record, struct problem *why);
 must_check int journal_sync(struct journal *journal, struct problem *why); /* fsync */
@@ -146,5 +152,7 @@ int journal_reader_fd(const struct journal_reader *reader);
 must_check int journal_next(struct journal_reader *reader, const struct journal_record **ret,
                             struct problem *why);
 
+/* This boot's id, as `begin` has it; "" if it is not known. Returns text. */
+const char *journal_boot_id(char text[40]);
 /* Whether somebody holds the journal's lock: 1 a writer lives, 0 none, -1 why. */
 must_check int journal_writer_lives(const char *path, struct problem *why);

@@ -319,6 +319,13 @@ static int read_cleanup(const json_t *json, struct journal_record *record, struc
     return 0;
 }
 
+static int read_reboot(const json_t *json, struct journal_record *record, struct problem *why)
+{
+    (void)why;
+    record->within = (nsec)count_of(json, "within_ns");
+    return 0;
+}
+
 typedef int read_fn(const json_t *json, struct journal_record *record, struct problem *why);
 
 static const struct record_kind {
@@ -331,7 +338,7 @@ static const struct record_kind {
     [RECORD_HOST] = { "host", read_host },
     [RECORD_LIMIT] = { "limit", read_limit },
     [RECORD_PHASE_END] = { "phase_end", read_phase_end },
-    [RECORD_REBOOT] = { "reboot", NULL },
+    [RECORD_REBOOT] = { "reboot", read_reboot },
     [RECORD_RUN_END] = { "run_end", NULL },
     [RECORD_END] = { "end", read_end },
     [RECORD_CLEANUP] = { "cleanup", read_cleanup },

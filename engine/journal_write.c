@@ -218,14 +218,20 @@ int journal_append(struct journal *journal, json_t *record, struct problem *why)
 
 /* --- the records --- */
 
+const char *journal_boot_id(char text[40])
+{
+    scoped_file FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
+    text[0] = 0;
+    if (boot && fgets(text, 40, boot))
+        text[strcspn(text, "\n")] = 0;
+    return text;
+}
+
 /* Which start of which boot this process is: the boot's id, and field 22 of its stat. */
 static void identify(json_t *record)
 {
-    char text[1024] = "", boot_id[64] = "";
+    char text[1024] = "", boot_id[40];
     unsigned long long start = 0;
-    scoped_file FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (boot && fgets(boot_id, sizeof boot_id, boot))
-        boot_id[strcspn(boot_id, "\n")] = 0;
     scoped_file FILE *stat = fopen("/proc/self/stat", "re");
     if (stat && fgets(text, sizeof text, stat)) {
         const char *p = strrchr(text, ')'); /* the name before it may hold anything */
@@ -234,7 +240,7 @@ static void identify(json_t *record)
         if (p)
             start = strtoull(p, NULL, 10);
     }
-    json_object_set_new(record, "boot_id", json_string(boot_id));
+    json_object_set_new(record, "boot_id", json_string(journal_boot_id(boot_id)));
     json_object_set_new(record, "pid", json_integer(getpid()));
     json_object_set_new(record, "pid_start", json_integer((json_int_t)start));
 }
@@ -379,6 +385,16 @@ int journal_phase_end(struct journal *journal, const struct phase_total *phase,
     json_object_set_new(record, "flush_ns", json_integer(phase->flush));
     set_count(record, "dirty_before", phase->dirty_before);
     json_object_set_new(record, "latency", latency_json(&phase->latency, histogram));
+    return journal_append(journal, record, why);
+}
+
+int journal_reboot(struct journal *journal, unsigned run, unsigned leg, const char *state,
+                   nsec within, struct problem *why)
+{
+    json_t *record = record_new("reboot", run, leg);
+    set_now(record);
+    json_object_set_new(record, "within_ns", json_integer(within));
+    json_object_set_new(record, "state", json_string(state));
     return journal_append(journal, record, why);
 }
 

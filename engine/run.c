@@ -127,7 +127,10 @@ enum job_state run_execute(struct run *run, const struct workload *workload, con
                            struct problem *why)
 {
     enum job_state outcome = JOB_SUCCEEDED;
-    if (workload->run(run, params, why) || tell_kept(run, workload, params, why))
+    int result = workload->run(run, params, why);
+    if (run->rebooting)
+        return JOB_REBOOTING;
+    if (result || tell_kept(run, workload, params, why))
         outcome = why->code == PROBLEM_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
     return tell_end(run, outcome, why);
 }

@@ -56,6 +56,16 @@ const char *run_name(const struct run *run);
 bool run_is_null(const struct run *run);
 /* Whether the run was told to stop; takes the signals that tell it. Not for lanes. */
 bool run_is_cancelled(struct run *run);
+/* Restarts the machine; the run goes on in its next leg, where run_resumed() gives `state`. A machine that is
+ * not up again `within` has failed the job. Always -1, which the workload returns: the leg is over; or, as
+ * any other problem, it was told to stop before (then nothing is restarted), or may not or cannot restart. */
+must_check int run_reboot(struct run *run, const char *state, nsec within, struct problem *why);
+/* What the leg before left; NULL: the run begins. */
+struct resumed {
+    char *state;      /* text, as it was given */
+    nsec rebooted_at; /* wall: just before the machine was restarted */
+};
+const struct resumed *run_resumed(const struct run *run);
 /* An entry of the run directory that the run did not make: it is left and listed. `name` may be any
  * bytes. Clean-up ends `blocked`. Not for lanes. */
 void run_foreign(struct run *run, const char *name);
@@ -78,6 +88,8 @@ struct run_options {
     unsigned run, leg;
     bool more;          /* runs follow: its success does not end the job */
     const char *called; /* borrowed; what problems say of it, "run 3 (threads 4)"; "": nothing */
+    const struct resumed *resumed;       /* borrowed; NULL: from the beginning */
+    int (*restart)(struct problem *why); /* the machine; NULL: cannot be */
     double reserve;
     int signals; /* a signalfd: anything on it cancels; -1: none */
     bool second_signal_stops_cleaning;
@@ -90,7 +102,8 @@ must_check int run_new(const struct run_options *options, struct run **ret, stru
 struct run *run_free(struct run *run);
 
 /* Runs the workload's phases, then writes `end`; or `run_end` when it succeeded and more runs follow. What
- * came of it: succeeded, failed or cancelled, with the problem in *why for the latter two. */
+ * came of it: succeeded, failed or cancelled, with the problem in *why for the latter two; or rebooting: then
+ * `reboot` was the last record, and nothing is to be cleaned. */
 enum job_state run_execute(struct run *run, const struct workload *workload, const void *params,
                            struct problem *why);
 /* Removes what the run made, with `cleanup` records; done or blocked; kept when this run has just told that

@@ -26,7 +26,8 @@ struct run {
     uint64_t removed;
     bool keeps; /* it has told that its files stay */
     nsec next_clean;
-    bool between; /* cleaning, and another run is to follow: a signal ends the job */
+    bool rebooting; /* the leg is over */
+    bool between;   /* cleaning, and another run is to follow: a signal ends the job */
 };
 
 /* Takes what signals there are; whether there was one. */

@@ -360,11 +360,13 @@ static int take_host(struct ingest *ingest, const struct journal_record *record,
     return 0;
 }
 
-static int take_reboot(struct ingest *ingest, struct problem *why)
+static int take_reboot(struct ingest *ingest, const struct journal_record *record,
+                       struct problem *why)
 {
     struct params params = { 0 };
     param_int(&params, ingest->job);
-    if (ingest_transaction(ingest, why) < 0)
+    param_time(&params, record->wall + record->within);
+    if (gather_seal_all(ingest, why) < 0 || ingest_transaction(ingest, why) < 0)
         return -1;
     return query_do(ingest->connection, QUERY_INGEST_REBOOT, &params, NULL, why);
 }
@@ -435,7 +437,7 @@ static int take(struct ingest *ingest, const struct journal_record *record, stru
     case RECORD_PHASE_END:
         return take_phase_end(ingest, record, why);
     case RECORD_REBOOT:
-        return take_reboot(ingest, why);
+        return take_reboot(ingest, record, why);
     case RECORD_RUN_END:
         return take_run_end(ingest, record, why);
     case RECORD_END:

@@ -49,6 +49,7 @@ enum column {
     KEPT_BYTES,
     DELETING,
     CONFIRMS,
+    REBOOT_BY,
 };
 
 void job_done(struct job *job)
@@ -138,6 +139,7 @@ int job_read(const PGresult *result, int row, struct job *ret, struct problem *w
         .kept_bytes = (uint64_t)cell_int(result, row, KEPT_BYTES),
         .deleting = cell_bool(result, row, DELETING),
         .confirms = cell_int(result, row, CONFIRMS),
+        .reboot_by = cell_time(result, row, REBOOT_BY),
     };
     if (!cell_null(result, row, PROBLEM_CODE)) {
         /* A code of a newer version is still a problem. */

@@ -54,6 +54,8 @@ struct job {
     pid_t pid;
     uint64_t pid_start;
     off_t journal_offset;
+    nsec
+        reboot_by; /* wall: when the machine that it restarts is to be up again; 0: it restarts none */
     char *matrix; /* JSON text */
     uint64_t repeat, seed;
     size_t runs_n;

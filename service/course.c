@@ -7,14 +7,15 @@
 #include <errno.h>
 #include <signal.h>
 
-#define GAP_FIRST   (100 * NSEC_PER_MSEC)
-#define GAP_MOST    (5 * NSEC_PER_SEC)
-#define LOCK_EVERY  (2 * NSEC_PER_SEC)  /* a writer without a known process: ask for its lock */
-#define START_GRACE (5 * NSEC_PER_SEC)  /* a runner makes its journal within that */
-#define TERM_EVERY  (2 * NSEC_PER_SEC)  /* told again: the first may have come before its handler */
-#define STUCK_AFTER (10 * NSEC_PER_SEC) /* a batch's system call usually returns sooner */
-#define CLEAN_GAP   (5 * NSEC_PER_SEC)  /* and twice that before the third */
-#define KILL_AFTER  (60 * NSEC_PER_SEC) /* neither ended nor held by the kernel: it is broken */
+#define GAP_FIRST    (100 * NSEC_PER_MSEC)
+#define GAP_MOST     (5 * NSEC_PER_SEC)
+#define LOCK_EVERY   (2 * NSEC_PER_SEC) /* a writer without a known process: ask for its lock */
+#define START_GRACE  (5 * NSEC_PER_SEC) /* a runner makes its journal within that */
+#define TERM_EVERY   (2 * NSEC_PER_SEC) /* told again: the first may have come before its handler */
+#define STUCK_AFTER  (10 * NSEC_PER_SEC) /* a batch's system call usually returns sooner */
+#define CLEAN_GAP    (5 * NSEC_PER_SEC)  /* and twice that before the third */
+#define REBOOT_EVERY (5 * NSEC_PER_SEC)  /* whether a machine that is to be restarted is late */
+#define KILL_AFTER   (60 * NSEC_PER_SEC) /* neither ended nor held by the kernel: it is broken */
 
 struct course *course_new(struct store *store, const struct launcher *launcher, struct job *job,
                           struct process process, struct problem *why)
@@ -161,7 +162,7 @@ static int cancel(struct course *course, nsec now, bool *changed, struct problem
 
 static int finish(struct course *course, enum job_state outcome, struct problem *why)
 {
-    struct problem problem = { 0 };
+    struct problem problem = course->cause;
     char words[256];
     if (course->damage.code)
         problem_set(&problem, PROBLEM_INTERRUPTED, "its journal is damaged: %s",
@@ -221,6 +222,17 @@ static int settle(struct course *course, const struct job *job, struct problem *
                : 0;
 }
 
+static void blame_reboot(struct course *course, const struct remains *remains)
+{
+    course->cause = (struct problem){ 0 };
+    if (remains->rebooted)
+        problem_set(&course->cause, PROBLEM_INTERRUPTED,
+                    "the machine, which the job restarted, was not up again in time");
+    else
+        problem_set(&course->cause, PROBLEM_INTERRUPTED,
+                    "the machine was to be restarted by the job, and was not");
+}
+
 /* The runner is gone and its journal is in the database. Returns enum course_result or -1. */
 static int go_on(struct course *course, nsec now, struct problem *why)
 {
@@ -232,12 +244,20 @@ static int go_on(struct course *course, nsec now, struct problem *why)
         .journal = follow_exists(&course->follow),
         .ended = job_state_final(job.state),
         .cancelling = job.state == JOB_CANCELLING,
+        .rebooting = job.state == JOB_REBOOTING,
+        .rebooted = !process_this_boot(job.boot_id),
+        .overdue = job.reboot_by && clock_wall() > job.reboot_by,
+        .resumes = course->resumes,
         .cleanup = job.cleanup,
         .starts = course->starts,
         .cleans = course->cleans,
     };
     course->follow.ended = remains.ended;
     enum next_step next = recovery_next(&remains);
+    if (next == NEXT_WAIT) {
+        look_by(course, now + REBOOT_EVERY);
+        return COURSE_GOES_ON;
+    }
     nsec not_before = course->since + course->cleans * CLEAN_GAP;
     if (next == NEXT_CLEAN && course->cleans && now < not_before) {
         look_by(course, not_before);
@@ -250,6 +270,15 @@ static int go_on(struct course *course, nsec now, struct problem *why)
         log_job(LOG_WARNING, job.id, "its runner %s without a journal: started once more",
                 course->fate[0] ? course->fate : "ended");
         return start(course, LAUNCH_RUN, now, why) < 0 ? -1 : COURSE_GOES_ON;
+    case NEXT_WAIT:
+        break; /* above */
+    case NEXT_RESUME:
+        course->resumes++;
+        log_job(LOG_NOTICE, job.id, "the machine was restarted for it: it goes on");
+        return start(course, LAUNCH_RUN, now, why) < 0 ? -1 : COURSE_GOES_ON;
+    case NEXT_OVERDUE:
+        blame_reboot(course, &remains);
+        return finish(course, JOB_FAILED, why) < 0 ? -1 : COURSE_CHANGED;
     case NEXT_INTERRUPTED:
         return finish(course, JOB_FAILED, why) < 0 ? -1 : COURSE_CHANGED;
     case NEXT_CANCELLED:

@@ -14,9 +14,10 @@ struct course {
     char folder[PATH_MAX];
     struct process process;
     nsec since; /* when it was taken up or last started; monotonic */
-    unsigned starts, cleans;
+    unsigned starts, resumes, cleans;
     char fate[PROCESS_FATE]; /* of the last runner that ended */
     bool unwritten;          /* nobody writes the journal any more */
+    struct problem cause;    /* why it failed, if that is no death of its runner */
     struct problem damage;   /* why the journal cannot be read on; code 0: it can */
 
     bool cancel, stuck, killed;

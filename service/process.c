@@ -69,7 +69,7 @@ static bool started_at(pid_t pid, uint64_t *ret)
     return true;
 }
 
-static bool this_boot(const char *boot_id)
+bool process_this_boot(const char *boot_id)
 {
     char now[64];
     if (!boot_id || !read_small("/proc/sys/kernel/random/boot_id", now, sizeof now))
@@ -81,7 +81,7 @@ static bool this_boot(const char *boot_id)
 int process_find(pid_t pid, uint64_t start, const char *boot_id, struct process *ret,
                  struct problem *why)
 {
-    if (!this_boot(boot_id))
+    if (!process_this_boot(boot_id))
         return 0;
     struct process process;
     int found = process_open(pid, &process, why);

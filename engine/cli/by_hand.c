@@ -196,6 +196,8 @@ static int measure(const struct request *request, struct outcome *outcome, struc
         return -1;
     const struct plan plan = {
         .runs = &request->runs,
+        .run = 1,
+        .leg = 1,
         .seed = request->seed,
         .target = &request->target,
         .where = on,

@@ -3,6 +3,7 @@
 #include "engine/cli/job.h"
 
 #include "engine/base/log.h"
+#include "engine/base/spawn.h"
 #include "engine/base/text.h"
 #include "engine/place.h"
 #include "engine/workspace.h"
@@ -12,6 +13,16 @@
 #include <grp.h>
 #include <pwd.h>
 
+#define RESTART_WITHIN (60 * NSEC_PER_SEC) /* for the machine to agree; it goes down later */
+
+/* The last leg that the journal tells of. */
+struct leg_left {
+    unsigned run, leg;
+    char boot_id[40];
+    bool rebooted; /* its last record is `reboot`, and this is another boot */
+    struct resumed resumed;
+};
+
 struct job {
     struct place place;
     struct spec spec;
@@ -20,6 +31,7 @@ struct job {
     struct journal *journal;
     struct runs runs;
     struct run_left *left; /* of each run, told by earlier processes */
+    struct leg_left last;
     int signals;
 };
 #define JOB_NONE ((struct job){ .place = { .folder = -1 }, .signals = -1 })
@@ -33,6 +45,7 @@ static void job_done(struct job *job)
     for (unsigned i = 0; job->left && i < job->runs.n; i++)
         texts_done(&job->left[i].foreign);
     free(job->left);
+    free(job->last.resumed.state);
     runs_done(&job->runs);
     if (job->signals >= 0)
         close(job->signals);
@@ -107,12 +120,22 @@ static int become(const char *user, struct problem *why)
     return 0;
 }
 
+static int restart_machine(struct problem *why)
+{
+    static const char *const argv[] = { "systemctl", "reboot", NULL };
+    char output[400];
+    return spawn_run(argv, RESTART_WITHIN, output, sizeof output, why);
+}
+
 static struct plan plan_of(struct job *job)
 {
     return (struct plan){
         .runs = &job->runs,
         .seed = job->spec.seed,
         .job = (job_id)job->spec.job,
+        .run = 1,
+        .leg = 1,
+        .restart = restart_machine,
         .target = job->target,
         .where = job->where,
         .nonce = job->spec.nonce,
@@ -152,26 +175,7 @@ static int create_journal(struct job *job, struct problem *why)
     return place->job ? journal_share(job->journal, place->readers, why) : 0;
 }
 
-enum runner_exit job_run(const struct job_named *named)
-{
-    struct problem why = { 0 };
-    scoped(job_done) struct job job = JOB_NONE;
-    scoped(outcome_done) struct outcome outcome = { 0 };
-    job.signals = session_signals(&why);
-    if (job.signals < 0 || find_place(&job, named, &why))
-        return refuse(&job, &why);
-    if (create_journal(&job, &why)) {
-        refuse(&job, &why);
-        return EXIT_FAILED;
-    }
-    if (read_job(&job, &why) || become(job.target->run_as, &why) || find_where(&job, &why))
-        return refuse(&job, &why);
-    const struct plan plan = plan_of(&job);
-    session_run(&plan, &outcome);
-    return tell(&job, &outcome);
-}
-
-/* --- clean --- */
+/* --- what an earlier process left --- */
 
 static int keep_name(struct texts *names, const char *name, struct problem *why)
 {
@@ -209,10 +213,37 @@ static int keep_place(struct run_left *left, const struct journal_record *record
     return 0;
 }
 
+static int keep_leg(struct leg_left *last, const struct journal_record *record, struct problem *why)
+{
+    char boot_id[sizeof last->boot_id];
+    const char *state;
+    switch (record->kind) {
+    case RECORD_BEGIN:
+        last->run = record->run;
+        last->leg = record->leg;
+        memcpy(last->boot_id, record->boot_id, sizeof last->boot_id);
+        last->rebooted = false;
+        return 0;
+    case RECORD_REBOOT:
+        state = json_string_value(json_object_get(record->json, "state"));
+        free(last->resumed.state);
+        last->resumed.state = strdup(state ? state : "");
+        last->resumed.rebooted_at = record->wall;
+        last->rebooted = last->run == record->run && last->leg == record->leg &&
+                         strcmp(journal_boot_id(boot_id), last->boot_id) != 0;
+        return last->resumed.state ? 0 : problem_memory(why);
+    default:
+        last->rebooted = false;
+        return 0;
+    }
+}
+
 static int keep_record(struct job *job, const struct journal_record *record, struct problem *why)
 {
     if (record->run < 1 || record->run > job->runs.n)
         return 0;
+    if (keep_leg(&job->last, record, why))
+        return -1;
     struct run_left *left = &job->left[record->run - 1];
     switch (record->kind) {
     case RECORD_BEGIN:
@@ -251,13 +282,71 @@ static int read_journal(struct job *job, struct problem *why)
     return result;
 }
 
+/* --- run --- */
+
+static bool journal_is_there(const struct job *job)
+{
+    return faccessat(job->place.folder, JOURNAL_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A journal that is there already is gone on with only if the machine was restarted on purpose, and has been. */
+static int reopen_journal(struct job *job, struct problem *why)
+{
+    if (read_job(job, why) || journal_reopen(job->place.folder, JOURNAL_FILE, &job->journal, why) ||
+        read_journal(job, why))
+        return -1;
+    if (job->last.rebooted)
+        return 0;
+    job->journal = journal_close(job->journal); /* what it says stands */
+    return problem_set(why, PROBLEM_CONFLICT,
+                       "there is a journal already, and its last record is no reboot that has come "
+                       "to pass");
+}
+
+static enum runner_exit execute(struct job *job)
+{
+    scoped(outcome_done) struct outcome outcome = { 0 };
+    struct problem why = { 0 };
+    if (become(job->target->run_as, &why) || find_where(job, &why))
+        return refuse(job, &why);
+    struct plan plan = plan_of(job);
+    if (job->last.rebooted) {
+        plan.run = job->last.run;
+        plan.leg = job->last.leg + 1;
+        plan.resumed = &job->last.resumed;
+        plan.place = job->left[plan.run - 1].place;
+        log_job(LOG_NOTICE, (long long)job->spec.job, "run %u goes on after a reboot, in leg %u",
+                plan.run, plan.leg);
+    }
+    session_run(&plan, &outcome);
+    return tell(job, &outcome);
+}
+
+enum runner_exit job_run(const struct job_named *named)
+{
+    struct problem why = { 0 };
+    scoped(job_done) struct job job = JOB_NONE;
+    job.signals = session_signals(&why);
+    if (job.signals < 0 || find_place(&job, named, &why))
+        return refuse(&job, &why);
+    bool again = journal_is_there(&job);
+    if (again ? reopen_journal(&job, &why) : create_journal(&job, &why)) {
+        refuse(&job, &why);
+        return EXIT_FAILED;
+    }
+    if (!again && read_job(&job, &why))
+        return refuse(&job, &why);
+    return execute(&job);
+}
+
+/* --- clean --- */
+
 /* A runner that died before it made its journal leaves none. */
 static int open_journal(struct job *job, struct problem *why)
 {
-    int folder = job->place.folder;
-    if (faccessat(folder, JOURNAL_FILE, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+    if (!journal_is_there(job) && errno == ENOENT)
         return create_journal(job, why);
-    return journal_reopen(folder, JOURNAL_FILE, &job->journal, why);
+    return journal_reopen(job->place.folder, JOURNAL_FILE, &job->journal, why);
 }
 
 enum runner_exit job_clean(const struct job_named *named)

@@ -85,7 +85,7 @@ static int begin(struct session *session, struct problem *why)
     if (session->workspace && workspace_place(session->workspace, place, why))
         return -1;
     int folder = session->workspace ? workspace_fd(session->workspace) : -1;
-    bool first = session->number == 1; /* the later ones find the same machine */
+    bool first = session->number == plan->run; /* the later ones find the same machine */
     if (first && !plan->null && !(environment = environment_read(folder, plan->state)))
         return problem_memory(why);
     struct journal_begin record = {
@@ -128,8 +128,10 @@ static int make_run(struct session *session, struct problem *why)
         .null = plan->null,
         .run = session->number,
         .leg = session->leg,
-        .more = session->number < plan->runs->n,
-        .called = session->called,
+        .more = session->number<plan->runs->n, .called = session->called, .resumed = session->leg> 1
+                    ? plan->resumed
+                    : NULL,
+        .restart = plan->restart,
         .reserve = plan->reserve,
         .signals = plan->signals,
         .second_signal_stops_cleaning = plan->by_hand,
@@ -162,11 +164,28 @@ static int choose(struct session *session, struct problem *why)
                : 0;
 }
 
-static int prepare(struct session *session, struct problem *why)
+/* The run directory: a new one, or the one that the leg before left. */
+static int enter(struct session *session, struct problem *why)
 {
     const struct plan *plan = session->plan;
-    if (choose(session, why) ||
-        (plan->where && workspace_make(plan->where, session->name, &session->workspace, why)))
+    const struct workload *workload = plan->runs->workload;
+    if (session->leg > 1 && !(workload->reboots && workload->reboots(session->params)))
+        return problem_set(why, PROBLEM_UNSUPPORTED,
+                           "%s with these parameters does not go on after a reboot",
+                           workload->name);
+    if (!plan->where)
+        return 0;
+    if (session->leg == 1)
+        return workspace_make(plan->where, session->name, &session->workspace, why);
+    int found = workspace_find(plan->where, session->name, plan->place, &session->workspace, why);
+    return found ? (found > 0 ? 0 : -1)
+                 : problem_set(why, PROBLEM_CONFLICT,
+                               "the run directory %s is gone after the reboot", session->name);
+}
+
+static int prepare(struct session *session, struct problem *why)
+{
+    if (choose(session, why) || enter(session, why))
         return -1;
     if (open_host(session, why) || begin(session, why))
         return -1;
@@ -223,7 +242,8 @@ static void keep_result(struct outcome *outcome, const struct session *session,
         problem_memory(&outcome->problem);
 }
 
-/* The run never began: the journal says why, and an empty run directory goes. */
+/* The run never began: the journal says why, and an empty run directory goes. What an earlier leg made is left
+ * to a clean-up of its own. */
 static void give_up(struct session *session, struct outcome *outcome)
 {
     const struct plan *plan = session->plan;
@@ -232,7 +252,7 @@ static void give_up(struct session *session, struct outcome *outcome)
     outcome->state = JOB_FAILED;
     if (session->called[0])
         problem_during(&outcome->problem, "%s: ", session->called);
-    if (session->workspace)
+    if (session->workspace && session->leg == 1)
         cleanup = workspace_remove(session->workspace, &left) ? CLEANUP_BLOCKED : CLEANUP_DONE;
     if (cleanup == CLEANUP_BLOCKED)
         problem_set(&left, PROBLEM_CONFLICT, "something stands in the new run directory");
@@ -270,7 +290,9 @@ static void clean_between(const struct session *session, struct outcome *outcome
 /* One run, in full. */
 static void run_one(const struct plan *plan, unsigned number, struct outcome *outcome)
 {
-    scoped(session_done) struct session session = { .plan = plan, .number = number, .leg = 1 };
+    scoped(session_done) struct session session = { .plan = plan,
+                                                    .number = number,
+                                                    .leg = number == plan->run ? plan->leg : 1 };
     if (prepare(&session, &outcome->problem)) {
         give_up(&session, outcome);
         return;
@@ -278,7 +300,7 @@ static void run_one(const struct plan *plan, unsigned number, struct outcome *ou
     outcome->state =
         run_execute(session.run, plan->runs->workload, session.params, &outcome->problem);
     bool more = outcome->state == JOB_SUCCEEDED && number < plan->runs->n;
-    if (plan->null)
+    if (plan->null || outcome->state == JOB_REBOOTING)
         keep_result(outcome, &session, CLEANUP_NONE);
     else if (more)
         clean_between(&session, outcome);
@@ -289,7 +311,7 @@ static void run_one(const struct plan *plan, unsigned number, struct outcome *ou
 void session_run(const struct plan *plan, struct outcome *ret)
 {
     *ret = (struct outcome){ .state = JOB_SUCCEEDED };
-    for (unsigned run = 1; run <= plan->runs->n && ret->state == JOB_SUCCEEDED; run++)
+    for (unsigned run = plan->run; run <= plan->runs->n && ret->state == JOB_SUCCEEDED; run++)
         run_one(plan, run, ret);
 }
 
@@ -349,6 +371,8 @@ enum runner_exit outcome_exit(const struct outcome *outcome)
 {
     if (outcome->state == JOB_CANCELLED)
         return EXIT_CANCELLED;
+    if (outcome->state == JOB_REBOOTING)
+        return EXIT_REBOOTING;
     if (outcome->state != JOB_SUCCEEDED)
         return EXIT_FAILED;
     if (outcome->cleanup == CLEANUP_BLOCKED)

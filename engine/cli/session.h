@@ -9,14 +9,19 @@ enum runner_exit {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     EXIT_CANCELLED = 3,
-    EXIT_BLOCKED = 4
+    EXIT_BLOCKED = 4,
+    EXIT_REBOOTING = 5
 };
 
 struct plan {
     const struct runs *runs;
-    uint64_t seed;               /* of their order */
-    job_id job;                  /* 0: by hand */
-    const struct target *target; /* by hand one without a name */
+    uint64_t seed;                       /* of their order */
+    job_id job;                          /* 0: by hand */
+    unsigned run, leg;                   /* to begin with */
+    const struct resumed *resumed;       /* by the first run; NULL: it begins */
+    const char *place;                   /* where that one worked before; "" if that is not known */
+    int (*restart)(struct problem *why); /* the machine; NULL: cannot be */
+    const struct target *target;         /* by hand one without a name */
     const char *where; /* the folder in which the run directory is made; NULL: it has none here */
     bool null;         /* nothing is done at all */
     const char *nonce;

@@ -5,6 +5,6 @@ SELECT job.id, workload, target, host, nonce, state, cleanup, stuck, params::tex
        foreign_entries::text, boot_id, pid, pid_start, journal_offset, job_findings(job.id), pinned, analysis,
        imported, name,
        matrix::text, repeat, seed,
-       cleanup_reason, kept_workspace, kept_files, kept_bytes, deleting, confirms
+       cleanup_reason, kept_workspace, kept_files, kept_bytes, deleting, confirms, reboot_by
   FROM job
  WHERE id = $1

@@ -6,7 +6,7 @@ SELECT job.id, workload, target, host, nonce, state, cleanup, stuck, params::tex
        foreign_entries::text, boot_id, pid, pid_start, journal_offset, job_findings(job.id), pinned, analysis,
        imported, name,
        matrix::text, repeat, seed,
-       cleanup_reason, kept_workspace, kept_files, kept_bytes, deleting, confirms
+       cleanup_reason, kept_workspace, kept_files, kept_bytes, deleting, confirms, reboot_by
   FROM job
  WHERE ($1::text[] IS NULL OR state = ANY ($1))
    AND ($2::text IS NULL OR workload = ANY (string_to_array($2, ',')))

@@ -59,11 +59,13 @@ function iniOf(sections) {
 }
 
 class Daemon {
-    constructor({ targets, service = {}, env = {}, build = 'test' }) {
+    constructor({ targets, service = {}, env = {}, build = 'test', program = 'plimsolld' }) {
         ensureUser();
         this.folder = mkdtempSync(join(tmpdir(), 'plm-'));
         chmodSync(this.folder, 0o755); // PostgreSQL runs as somebody else than root
         this.bin = programs[build];
+        this.program = program;
+        this.boot = null; // the id of another boot to start in
         this.env = { ...process.env, ASAN_OPTIONS: 'abort_on_error=0:detect_leaks=1', UBSAN_OPTIONS: 'print_stacktrace=1', ...env };
         this.settings = join(this.folder, 'plimsoll.conf');
         this.state = join(this.folder, 'state');
@@ -99,7 +101,13 @@ class Daemon {
     async start() {
         const from = this.logged;
         const out = openSync(this.log, 'a');
-        this.child = spawn(join(this.bin, 'plimsolld'), ['--settings', this.settings], { stdio: ['ignore', out, out], env: this.env, cwd: this.folder });
+        const argv = [join(this.bin, this.program), '--settings', this.settings];
+        if (this.boot) {
+            const file = join(this.folder, 'boot_id');
+            writeFileSync(file, `${this.boot}\n`);
+            argv.unshift('unshare', '--mount', 'bash', '-c', 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"', file);
+        }
+        this.child = spawn(argv[0], argv.slice(1), { stdio: ['ignore', out, out], env: this.env, cwd: this.folder });
         closeSync(out);
         this.pid = this.child.pid;
         this.exited = new Promise((done) => this.child.once('exit', (code, signal) => done({ code, signal })));

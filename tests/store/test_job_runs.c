@@ -270,6 +270,47 @@ static void a_killed_runner_leaves_one_run_to_clean(void **state)
     assert_string_equal(job_of(writing.job), "failed done 2050 []");
 }
 
+static void a_leg_ends_in_a_reboot_and_the_next_goes_on(void **state)
+{
+    (void)state;
+    struct writing writing = start("reboots");
+    begins(&writing, 1);
+    measures(&writing, 1, 100);
+    works(journal_reboot(writing.journal, 1, 1, "100", 60 * NSEC_PER_SEC, why));
+    take(&writing);
+    {
+        scoped(job_done) struct job job = job_now(writing.job);
+        assert_int_equal(job.state, JOB_REBOOTING);
+        nsec left = job.reboot_by - clock_wall();
+        assert_true(left > 30 * NSEC_PER_SEC && left <= 60 * NSEC_PER_SEC);
+        assert_int_equal(job.runs[0].state, RUN_RUNNING);
+    }
+    assert_int_equal(claim("reboots"), 0); /* its target is busy */
+    const struct journal_begin second = { .job = writing.job,
+                                          .run = 1,
+                                          .leg = 2,
+                                          .workload = "create-scaling",
+                                          .target = "t",
+                                          .workspace = "plimsoll-1-1-abc",
+                                          .runs = 4 };
+    works(journal_begin(writing.journal, &second, why));
+    take(&writing);
+    {
+        scoped(job_done) struct job job = job_now(writing.job);
+        assert_int_equal(job.state, JOB_RUNNING);
+        assert_true(job.reboot_by == 0);
+        assert_true(job.runs[0].used_bytes == 1000); /* when the run began, not the leg */
+    }
+    /* Cancelled just before a reboot: it stays cancelled. */
+    int now;
+    works(store_job_cancel(fixture.store, writing.job, &now, why));
+    works(journal_reboot(writing.journal, 1, 2, "200", 60 * NSEC_PER_SEC, why));
+    finish(&writing);
+    take(&writing);
+    assert_string_equal(job_of(writing.job), "cancelling none 0 []");
+    works(store_job_finish(fixture.store, writing.job, JOB_CANCELLED, CLEANUP_DONE, NULL, why));
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -289,6 +330,7 @@ int main(void)
         cmocka_unit_test(what_one_run_could_not_remove_blocks_the_job),
         cmocka_unit_test(stopped_between_two_runs_it_is_over_before_it_is_clean),
         cmocka_unit_test(a_killed_runner_leaves_one_run_to_clean),
+        cmocka_unit_test(a_leg_ends_in_a_reboot_and_the_next_goes_on),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

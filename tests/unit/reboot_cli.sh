@@ -1,0 +1,130 @@
+#!/bin/bash
+# A run that restarts the machine: what the runner records before, and how it goes on after. systemctl is a
+# script here, and another boot is another boot id in a mount namespace of its own.
+# reboot_cli.sh RUNNER
+set -uo pipefail
+runner=$(realpath "$1") failed=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" && mkdir target tools || exit 1
+export PATH=$folder/tools:$PATH
+
+fail() {
+    echo "FAIL: $*"
+    failed=1
+}
+is() { # WHAT ACTUAL WANTED
+    [[ $2 == "$3" ]] || fail "$1: '$2', wanted '$3'"
+}
+systemctl_is() { # LINES OF SHELL
+    printf '#!/bin/bash\necho "$*" >>%q\n%s\n' "$folder/called" "$1" >tools/systemctl
+    chmod 755 tools/systemctl
+    rm -f called
+}
+settings() { # ALLOW_REBOOT
+    printf '[target scratch]\nkind = directory\npath = %s/target\nallow_reboot = %s\n' "$folder" "$1" >settings
+}
+spec() { # REBOOTS [MORE MEMBERS]
+    rm -rf job && mkdir job
+    printf '{"job": 7, "nonce": "0123456789abcdef", "workload": "rebooting", "target": "scratch", "params": {"reboots": %s}%s}' \
+        "$1" "${2:-}" >job/spec.json
+}
+run() { "$runner" run job/spec.json --settings settings 2>said; }
+after_boot() { # NUMBER: the same in another boot
+    printf '%08d-0000-0000-0000-000000000000\n' "$1" >boot_id
+    unshare --mount bash -c 'mount --bind boot_id /proc/sys/kernel/random/boot_id && exec "$@"' - \
+        "$runner" run job/spec.json --settings settings 2>said
+}
+records() { jq -rs "[.[] | $1] | join(\" \")" job/journal.ndjson; }
+left() { (cd target && find . -mindepth 2 | sort | sed 's:.*/::' | paste -sd' '); }
+
+settings yes
+systemctl_is true
+spec 2
+run
+is 'a leg that ends in a reboot' $? 5
+is 'it was asked for' "$(<called)" reboot
+is 'its records' "$(records '.record | select(. != "host")')" 'begin phase samples phase_end reboot'
+is 'what it tells the next leg' "$(records 'select(.record == "reboot").state')" 1
+is 'what it made stays' "$(left)" f0000000000
+
+before=$(md5sum <job/journal.ndjson)
+run
+is 'in the same boot nothing goes on' $? 1
+is 'and nothing is recorded' "$(md5sum <job/journal.ndjson)" "$before"
+is 'nor restarted again' "$(<called)" reboot
+grep -q 'no reboot that has come to pass' said || fail "it said: $(<said)"
+
+if unshare --mount true 2>/dev/null; then
+    after_boot 1
+    is 'the second leg' $? 5
+    is 'both files' "$(left)" 'f0000000000 f0000000001'
+    after_boot 1
+    is 'a second time in that boot' $? 1
+    after_boot 2
+    is 'the third leg' $? 0
+    is 'legs' "$(records 'select(.record == "begin") | "\(.run).\(.leg)"')" '1.1 1.2 1.3'
+    is 'the end' "$(records 'select(.record == "end") | "\(.outcome) \(.leg)"')" 'succeeded 3'
+    is 'sequence numbers' "$(records '.seq')" "$(seq -s' ' "$(wc -l <job/journal.ndjson)")"
+    is 'nothing is left' "$(ls -A target)" ''
+    is 'restarted' "$(wc -l <called)" 2
+    after_boot 3
+    is 'after the end nothing goes on' $? 1
+
+    # Of two runs, each with a reboot of its own.
+    systemctl_is true
+    spec 1 ', "repeat": 2'
+    run
+    after_boot 1
+    is 'the second run begins in that boot, and restarts it' $? 5
+    after_boot 2
+    is 'the second run ends' $? 0
+    is 'legs of both runs' "$(records 'select(.record == "begin") | "\(.run).\(.leg)"')" '1.1 1.2 2.1 2.2'
+    is 'nothing is left of them' "$(ls -A target)" ''
+
+    # Cancelled meanwhile: the service has it cleaned up instead.
+    systemctl_is true
+    spec 1
+    run
+    "$runner" clean job/spec.json --settings settings 2>said
+    is 'a clean-up between two legs' $? 0
+    is 'leaves nothing' "$(ls -A target)" ''
+    after_boot 1
+    is 'after which nothing goes on' $? 1
+
+    # The run directory is gone.
+    systemctl_is true
+    spec 1
+    run
+    rm -r target/plimsoll-*
+    after_boot 1
+    is 'without its directory' $? 1
+    is 'it has failed' "$(records 'select(.record == "end").problem.message')" \
+        'the run directory plimsoll-7-1-0123456789abcdef is gone after the reboot'
+else
+    echo 'no mount namespaces here: the legs after a reboot are not tested'
+fi
+
+systemctl_is 'echo "Access denied" >&2; exit 1'
+spec 1
+run
+is 'a machine that cannot be restarted' $? 1
+[[ $(records 'select(.record == "end").problem.message') == *'cannot restart the machine: '*'Access denied'* ]] ||
+    fail "it said: $(records 'select(.record == "end").problem.message')"
+is 'leaves nothing' "$(ls -A target)" ''
+
+settings no
+systemctl_is true
+spec 1
+run
+is 'a target that does not allow it' $? 1
+is 'is not restarted' "$(cat called 2>/dev/null)" ''
+is 'which is told' "$(records 'select(.record == "end").problem.code')" forbidden
+
+"$runner" run rebooting --on target >/dev/null 2>said
+is 'by hand' $? 1
+grep -q 'a run by hand cannot' said || fail "by hand it said: $(<said)"
+is 'leaves nothing' "$(ls -A target)" ''
+
+[[ $failed == 0 ]] && echo 'as it was told'
+exit $failed
