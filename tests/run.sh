@@ -209,9 +209,10 @@ part_clang() {
 
 # Series in which there is nothing to find: they take the optimised build.
 part_analysis() {
-    build release --target nulls check-vectors &&
+    build release --target nulls pairs check-vectors &&
         step vectors build/release/bin/check-vectors tests/vectors &&
-        step nulls build/release/bin/nulls 70 1
+        step nulls build/release/bin/nulls 70 1 &&
+        step pairs build/release/bin/pairs 100 1
 }
 
 part_store() {

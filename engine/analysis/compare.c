@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { BLOCKS_MOST = 32, BATCHES_FEW = 24, EXACT_MOST = 50 };
-static const double delta = 1.05, wanted = 0.99, least_confidence = 0.95;
+static const double delta = 1.05, wanted = 0.99, least_confidence = 0.95, chance = 0.001;
 
 #define X(code, name) name,
 const char *const verdicts[] = { VERDICTS(X) NULL };
@@ -78,11 +78,20 @@ static void location(const double *d, size_t n, struct comparison *ret)
     ret->p = sign_test_p(d, n, cumulative, sums);
 }
 
+/* A direction is told when chance alone would seldom do it; with few blocks, when they all agree. Seldomer
+ * than the interval says: batches depend on each other, and so do blocks, a little. */
+static bool directed(const struct comparison *c)
+{
+    return c->p <= fmax(chance, 1.001 * pow(2, 1 - (double)c->blocks));
+}
+
 static void decide(struct comparison *c)
 {
     if (c->blocks < 2 || c->confidence < least_confidence)
         return;
-    if (c->low > 1) {
+    if (!directed(c)) {
+        c->verdict = VERDICT_CANNOT_TELL;
+    } else if (c->low > 1) {
         c->verdict = VERDICT_SLOWER;
         c->small = c->low <= delta;
     } else if (c->high < 1) {

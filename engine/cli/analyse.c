@@ -58,7 +58,7 @@ static int read_arguments(char **argv, size_t paths, struct arguments *ret, stru
 static enum runner_exit refused(const char *what, const struct problem *why)
 {
     log_problem(LOG_ERROR, what, why);
-    return why->code == PROBLEM_BAD_FIELD ? EXIT_USAGE : EXIT_FAILED;
+    return why->code == PROBLEM_BAD_FIELD && !why->line ? EXIT_USAGE : EXIT_FAILED;
 }
 
 static int print(json_t *json, struct problem *why)

@@ -1,10 +1,9 @@
 #include "engine/cli/series_file.h"
 
-#include "engine/base/text.h"
-#include "engine/journal.h"
+#include "engine/import/import.h"
 
 #include <errno.h>
-#include <math.h>
+#include <fcntl.h>
 
 void series_file_done(struct series_file *file)
 {
@@ -93,170 +92,47 @@ static int read_journal(const char *path, struct series_file *file, struct probl
     return more;
 }
 
-/* --- CSV --- */
+/* --- CSV, and JSON as it is imported --- */
 
-enum column {
-    SECONDS,
-    ELAPSED_NS,
-    LOAD,
-    PHASE,
-    RUN,
-    LEG,
-    OPS,
-    BYTES,
-    AT_NS,
-    LANE,
-    CPU_NS,
-    SWITCHES,
-    COLUMNS
-};
-
-static const struct {
-    const char *name;
-    enum column column;
-} names[] = {
-    { "seconds", SECONDS }, { "elapsed", SECONDS }, { "elapsed_ns", ELAPSED_NS },
-    { "load", LOAD },       { "n", LOAD },          { "phase", PHASE },
-    { "series", PHASE },    { "run", RUN },         { "leg", LEG },
-    { "ops", OPS },         { "bytes", BYTES },     { "at_ns", AT_NS },
-    { "lane", LANE },       { "cpu_ns", CPU_NS },   { "switches", SWITCHES },
-};
-
-enum { FIELDS_MOST = 64 };
-
-struct csv {
-    const char *path;
-    const struct series_options *options;
-    size_t line;
-    int place[COLUMNS]; /* -1: not there */
-    double load, at;    /* of the line before, where the file does not say */
-};
-
-/* Cuts the line at its commas. Returns how many fields. */
-static size_t cut(char *line, char *fields[FIELDS_MOST])
+static int add_group(void *arg, const struct sample *samples, size_t n, struct problem *why)
 {
-    size_t n = 0;
-    line[strcspn(line, "\r\n")] = 0;
-    for (char *rest = line; rest && n < FIELDS_MOST;)
-        fields[n++] = strsep(&rest, ",");
-    return n;
+    return series_kept_add(arg, samples, n, why);
 }
 
-static int refuse(const struct csv *csv, size_t column, struct problem *why, const char *what,
-                  const char *given)
+static int take_import(const struct import *import, struct series_file *file, struct problem *why)
 {
-    char shown[64];
-    return problem_set(why, PROBLEM_BAD_SYNTAX, "%s, line %zu, column %zu: %s, not %s", csv->path,
-                       csv->line, column + 1, what, text_shown(given, shown, sizeof shown));
-}
-
-static int heading(struct csv *csv, char *fields[], size_t n, struct problem *why)
-{
-    for (int c = 0; c < COLUMNS; c++)
-        csv->place[c] = -1;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < COUNT_OF(names); k++)
-            if (strcmp(fields[i], names[k].name) == 0)
-                csv->place[names[k].column] = (int)i;
-    if (csv->place[SECONDS] < 0 && csv->place[ELAPSED_NS] < 0)
-        return problem_set(why, PROBLEM_BAD_SYNTAX,
-                           "%s, line 1: one column must be seconds or elapsed_ns, the time of a "
-                           "batch",
-                           csv->path);
-    if (csv->place[LOAD] < 0 && !(csv->options->batch > 0))
-        return problem_set(why, PROBLEM_BAD_SYNTAX,
-                           "%s, line 1: there is no column load or n, so --batch must say how many "
-                           "a batch has",
-                           csv->path);
-    return 0;
-}
-
-static int number(const struct csv *csv, char *fields[], size_t n, enum column column,
-                  double otherwise, double *ret, struct problem *why)
-{
-    int place = csv->place[column];
-    if (place < 0) {
-        *ret = otherwise;
-        return 0;
-    }
-    const char *text = (size_t)place < n ? fields[place] : "";
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || *end || errno || !isfinite(value) || value < 0)
-        return refuse(csv, (size_t)place, why, "a number from 0 up is wanted", text);
-    *ret = value;
-    return 0;
-}
-
-static int add_line(struct csv *csv, char *fields[], size_t n, struct series_file *file,
-                    struct problem *why)
-{
-    double seconds, load, run, leg, bytes, at, lane, cpu, switches, ops;
-    double usual = csv->options->batch;
-    struct phase_total phase = { .unit = "operations", .lanes = 1, .batch = 1 };
-    const char *name = csv->place[PHASE] >= 0 && (size_t)csv->place[PHASE] < n
-                           ? fields[csv->place[PHASE]]
-                           : "series";
-    if (text_fit(phase.name, sizeof phase.name, "%s", name) < 0)
-        return refuse(csv, (size_t)csv->place[PHASE], why, "a name of up to 31 bytes is wanted",
-                      name);
-    if (number(csv, fields, n, ELAPSED_NS, NAN, &seconds, why) ||
-        number(csv, fields, n, SECONDS, seconds / 1e9, &seconds, why) ||
-        number(csv, fields, n, RUN, 1, &run, why) || number(csv, fields, n, LEG, 1, &leg, why))
-        return -1;
-    phase.run = (unsigned)run;
-    phase.leg = (unsigned)leg;
-    struct series_kept *series = find(file, &phase, why);
-    if (!series)
-        return -1;
-    const struct phase_total *known = series_kept_phase(series);
-    double before = known->ops ? (double)known->ops : csv->options->start;
-    double until = seconds_of(known->last_done);
-    if (number(csv, fields, n, LOAD, before + usual, &load, why) ||
-        number(csv, fields, n, OPS, load - before, &ops, why) ||
-        number(csv, fields, n, BYTES, 0, &bytes, why) ||
-        number(csv, fields, n, AT_NS, (until + seconds) * 1e9, &at, why) ||
-        number(csv, fields, n, LANE, 0, &lane, why) ||
-        number(csv, fields, n, CPU_NS, seconds * 1e9, &cpu, why) ||
-        number(csv, fields, n, SWITCHES, 0, &switches, why))
-        return -1;
-    if (load < before)
-        return refuse(csv, (size_t)(csv->place[LOAD] < 0 ? 0 : csv->place[LOAD]), why,
-                      "the load must rise from line to line", fields[0]);
-    struct sample sample = { .load = (uint64_t)load,
-                             .at = (nsec)at,
-                             .elapsed = (nsec)(seconds * 1e9),
-                             .lane = (uint32_t)lane,
-                             .ops = (uint64_t)ops,
-                             .bytes = (uint64_t)bytes,
-                             .cpu = (nsec)cpu,
-                             .switches = (uint32_t)switches };
-    phase = *known;
-    phase.batch = (uint64_t)fmax((double)phase.batch, ops);
-    phase.ops = sample.load;
-    phase.bytes += sample.bytes;
-    phase.last_done = sample.at;
-    phase.lanes = lane + 1 > (double)phase.lanes ? (uint64_t)lane + 1 : phase.lanes;
-    series_kept_total(series, &phase);
-    return series_kept_add(series, &sample, 1, why);
-}
-
-static int read_csv(FILE *f, const char *path, const struct series_options *options,
-                    struct series_file *file, struct problem *why)
-{
-    struct csv csv = { .path = path, .options = options };
-    scoped_free char *line = NULL;
-    char *fields[FIELDS_MOST];
-    size_t room = 0;
-    while (getline(&line, &room, f) > 0) {
-        size_t n = cut(line, fields);
-        csv.line++;
-        if (csv.line == 1 ? heading(&csv, fields, n, why)
-                          : (fields[0][0] || n > 1) && add_line(&csv, fields, n, file, why))
+    for (size_t i = 0; i < import->n; i++) {
+        struct series_kept *series = find(file, &import->phase[i]->total, why);
+        if (!series || import_each(import, import->phase[i], add_group, series, why))
             return -1;
     }
-    return csv.line < 2 ? problem_set(why, PROBLEM_BAD_SYNTAX, "%s has no lines of data", path) : 0;
+    return 0;
+}
+
+static int read_import(FILE *f, const char *path, const struct series_options *options,
+                       struct series_file *file, struct problem *why)
+{
+    const struct import_csv how = { .batch = options->batch, .start = options->start };
+    const char *temporary = getenv("TMPDIR");
+    scoped_fd int folder = open(temporary ? temporary : "/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    scoped(import_done) struct import import;
+    int first = getc(f);
+    rewind(f);
+    import_init(&import, folder);
+    if (first == '{' ? import_json(f, &import, why) : import_csv(f, &how, &import, why))
+        return problem_during(why, "%s, ", path);
+    return take_import(&import, file, why);
+}
+
+/* A journal starts with a record; other JSON is for imports. */
+static bool is_journal(FILE *f)
+{
+    static const char begin[] = "{\"seq\":";
+    char text[sizeof begin - 1];
+    bool is =
+        fread(text, 1, sizeof text, f) == sizeof text && memcmp(text, begin, sizeof text) == 0;
+    rewind(f);
+    return is;
 }
 
 int series_read(const char *path, const struct series_options *options, struct series_file *ret,
@@ -266,10 +142,8 @@ int series_read(const char *path, const struct series_options *options, struct s
     scoped_file FILE *f = fopen(path, "re");
     if (!f)
         return problem_errno(why, errno, "cannot read %s", path);
-    int first = getc(f);
-    rewind(f);
     int result =
-        first == '{' ? read_journal(path, &file, why) : read_csv(f, path, options, &file, why);
+        is_journal(f) ? read_journal(path, &file, why) : read_import(f, path, options, &file, why);
     if (result < 0) {
         series_file_done(&file);
         return -1;

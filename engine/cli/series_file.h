@@ -1,4 +1,4 @@
-/* Series out of a file: a journal (NDJSON), or CSV whose first line names its columns. */
+/* Series out of a file: a journal (NDJSON), CSV or JSON as they are imported (engine/import). */
 #pragma once
 #include "engine/finding.h"
 
@@ -14,9 +14,7 @@ struct series_options {
     double batch, start;
 };
 
-/* CSV columns: `seconds`, `elapsed_ns` or a line's only column; `load`, `n` or nothing; `phase`, `run`,
- * `leg`, `series`, `ops`, `bytes`, `at_ns`, `lane`, `cpu_ns`, `switches` where they are there. A problem
- * names line and column. */
+/* A problem names line and column. */
 must_check int series_read(const char *path, const struct series_options *options,
                            struct series_file *ret, struct problem *why);
 void series_file_done(struct series_file *file);

@@ -98,6 +98,12 @@ static int refuse(const struct csv *csv, size_t column, struct problem *why, con
                       *given ? text_shown(given, shown, sizeof shown) : "an empty cell");
 }
 
+static int falls(const struct csv *csv, size_t column, double before, struct problem *why)
+{
+    return problem_at(why, "", csv->line, column + 1, "the load must not fall: %s follows %.0f",
+                      csv->field[column], before);
+}
+
 /* 1: a number; 0: an empty cell; -1: something else. */
 static int number(const struct csv *csv, size_t column, double most, double *ret,
                   struct problem *why)
@@ -217,7 +223,7 @@ static int row_load(const struct csv *csv, const struct plan *plan, double *ret,
     if (got < 0)
         return -1;
     if ((double)load < plan->row)
-        return refuse(csv, (size_t)plan->x, why, "a load that is no less than in the line before");
+        return falls(csv, (size_t)plan->x, plan->row, why);
     *ret = (double)load;
     return 0;
 }
@@ -328,7 +334,7 @@ static int find_columns(const struct csv *csv, struct table *table, struct probl
                           "one column must be seconds or elapsed_ns, the time of a batch");
     if (table->place[LOAD] < 0 && !(csv->how->batch > 0))
         return problem_at(why, "", csv->line, 1,
-                          "there is no column load or n, so it must be said how many a batch has");
+                          "there is no column load or n, so batch must say how many a line has");
     table->unit = csv->how->unit ? csv->how->unit : "operations";
     return 0;
 }
@@ -400,8 +406,7 @@ static int table_sample(const struct csv *csv, const struct table *table,
     if (loads == 0 && table->place[LOAD] >= 0)
         return refuse(csv, (size_t)table->place[LOAD], why, "the load");
     if (loads > 0 && timed == 0 && s.load < before)
-        return refuse(csv, (size_t)table->place[LOAD], why,
-                      "a load that is no less than in the line before");
+        return falls(csv, (size_t)table->place[LOAD], (double)before, why);
     s.ops = phase->total.at_load ? 1 : s.load > before ? s.load - before : 0;
     if (loads < 0 || timed < 0 || table_count(csv, table, OPS, UINT64_MAX, &s.ops, why) < 0 ||
         table_count(csv, table, BYTES, UINT64_MAX, &s.bytes, why) < 0 ||

@@ -30,7 +30,7 @@ seq 1 40 | awk '{ print 1000 + $1 * 7 % 11 }' >"$folder/steady"
 says 0 'No change in 40 values' "$runner" history "$folder/steady"
 
 printf 'load,seconds\n100,1\n50,2\n' >"$folder/falls.csv"
-says 1 'line 3, column 1: the load must rise' "$runner" analyse "$folder/falls.csv"
+says 1 'line 3, column 1: the load must not fall: 50 follows 100' "$runner" analyse "$folder/falls.csv"
 printf 'load,seconds\n100,x\n' >"$folder/word.csv"
 says 1 'line 2, column 2: a number from 0 up is wanted, not x' "$runner" analyse "$folder/word.csv"
 printf 'files\n100\n' >"$folder/nothing.csv"
@@ -39,6 +39,13 @@ says 1 'batch must say how many' "$runner" analyse "$vectors/P01.csv"
 says 2 'there is no option --bach' "$runner" analyse --bach 3 x
 says 2 'files are wanted' "$runner" compare "$vectors/P01.csv"
 says 1 'cannot read' "$runner" analyse "$folder/absent"
+
+cat >"$folder/import.json" <<'JSON'
+{"workload": "create-scaling", "phases": [{"name": "create", "samples": {"load": [100, 200, 300], "elapsed": [1, 1, 2]}}]}
+JSON
+says 0 'Creating 300 files ran at 75\.0 per second' "$runner" analyse "$folder/import.json"
+head -c 90 "$folder/import.json" >"$folder/half.json"
+says 1 'half.json, line 1, column 91: .* is wanted, not the end' "$runner" analyse "$folder/half.json"
 
 mkdir "$folder/target"
 "$runner" run create-scaling --on "$folder/target" --journal "$folder/journal" files=2000 >/dev/null 2>&1
