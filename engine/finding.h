@@ -43,7 +43,7 @@ void findings_done(struct findings *findings);
 /* The table of a kind's data, for the description of the interface. */
 const struct field *finding_table(enum finding_kind kind);
 
-/* What analysis keeps of the samples of one phase of one run, in order of `at`: 48 bytes a batch. */
+/* What analysis keeps of the samples of one phase of one run, in order of `at`: 56 bytes a batch. */
 struct series_kept;
 must_check int series_kept_new(const struct phase_total *phase, struct series_kept **ret,
                                struct problem *why);
@@ -54,8 +54,9 @@ must_check int series_kept_add(struct series_kept *series, const struct sample *
 /* The phase's totals, once they are known. */
 void series_kept_total(struct series_kept *series, const struct phase_total *phase);
 const struct phase_total *series_kept_phase(const struct series_kept *series);
-/* Batches of wall time, one for each sample of a single lane: load and seconds have room for
- * series_kept_n() each. Returns how many. */
+/* Batches of wall time, one for each sample of a single lane, and one for each stretch of load that was not
+ * measured, which is taken to cost what follows: load and seconds have room for series_kept_n() each.
+ * Returns how many. */
 size_t series_kept_n(const struct series_kept *series);
 size_t series_kept_batches(const struct series_kept *series, double *load, double *seconds);
 

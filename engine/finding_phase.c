@@ -10,7 +10,9 @@
 struct series_kept {
     struct phase_total phase;
     size_t n, room;
+    size_t whole, short_of;            /* samples that did what the load rose by, and less */
     double *load, *at, *elapsed, *cpu; /* seconds */
+    double *ops;
     uint32_t *switches;
 };
 
@@ -32,6 +34,7 @@ struct series_kept *series_kept_free(struct series_kept *series)
     free(series->at);
     free(series->elapsed);
     free(series->cpu);
+    free(series->ops);
     free(series->switches);
     free(series);
     return NULL;
@@ -56,7 +59,7 @@ static int make_room(struct series_kept *s, size_t n, struct problem *why)
     if (switches)
         s->switches = switches;
     if (!switches || !grow(&s->load, room) || !grow(&s->at, room) || !grow(&s->elapsed, room) ||
-        !grow(&s->cpu, room))
+        !grow(&s->cpu, room) || !grow(&s->ops, room))
         return problem_memory(why);
     s->room = room;
     return 0;
@@ -68,6 +71,10 @@ int series_kept_add(struct series_kept *s, const struct sample *samples, size_t 
     if (make_room(s, n, why))
         return -1;
     for (size_t i = 0; i < n; i++, s->n++) {
+        double rise = (double)samples[i].load - (s->n ? s->load[s->n - 1] : 0);
+        s->whole += (double)samples[i].ops >= rise;
+        s->short_of += (double)samples[i].ops < rise;
+        s->ops[s->n] = (double)samples[i].ops;
         s->load[s->n] = (double)samples[i].load;
         s->at[s->n] = seconds_of(samples[i].at);
         s->elapsed[s->n] = seconds_of(samples[i].elapsed);
@@ -87,9 +94,16 @@ const struct phase_total *series_kept_phase(const struct series_kept *s)
     return &s->phase;
 }
 
+/* Where operations are what the load counts, a batch that did fewer than the load rose by stands after a
+ * gap: what came before it was not measured. */
+static bool has_gaps(const struct series_kept *s)
+{
+    return s->phase.lanes <= 1 && !s->phase.at_load && s->short_of > 0 && s->whole > s->short_of;
+}
+
 size_t series_kept_n(const struct series_kept *s)
 {
-    return s->n;
+    return s->n + (has_gaps(s) ? s->short_of : 0);
 }
 
 /* --- disturbed batches --- */
@@ -152,17 +166,35 @@ static int tell_disturbed(const struct series_kept *s, const double *lost, size_
 
 /* --- batches of wall time --- */
 
+enum gaps { GAPS_UNKNOWN, GAPS_LIKE_NEXT };
+
+/* The stretch of load before batch i that nobody measured, if any: as long as nobody knows, or as what
+ * follows. Returns how many batches were added. */
+static size_t gap(const struct series_kept *s, size_t i, enum gaps gaps, double *load,
+                  double *seconds)
+{
+    double before = i ? s->load[i - 1] : 0, from = s->load[i] - s->ops[i];
+    if (from <= before || s->ops[i] <= 0)
+        return 0;
+    *load = from;
+    *seconds = gaps == GAPS_UNKNOWN ? NAN : s->elapsed[i] * (from - before) / s->ops[i];
+    return 1;
+}
+
 /* One lane: its batches. Several: stretches of as many batches as there are lanes, by the wall. Returns
  * how many; lost: seconds to leave out of each batch, NULL: none. */
-static size_t stretch(const struct series_kept *s, const double *lost, double *load,
+static size_t stretch(const struct series_kept *s, const double *lost, enum gaps gaps, double *load,
                       double *seconds)
 {
     size_t lanes = s->phase.lanes ? s->phase.lanes : 1, n = 0;
     double last = seconds_of(s->phase.first_start);
+    bool gapped = has_gaps(s);
     for (size_t i = lanes - 1; i < s->n; i += lanes, n++) {
         double missing = 0, wall = lanes == 1 ? s->elapsed[i] : s->at[i] - last;
         for (size_t k = i + 1 - lanes; lost && k <= i; k++)
             missing += lost[k] / (double)lanes;
+        if (gapped)
+            n += gap(s, i, gaps, &load[n], &seconds[n]);
         load[n] = s->load[i];
         seconds[n] = fmax(0, wall - missing);
         last = s->at[i];
@@ -172,7 +204,7 @@ static size_t stretch(const struct series_kept *s, const double *lost, double *l
 
 size_t series_kept_batches(const struct series_kept *s, double *load, double *seconds)
 {
-    return stretch(s, NULL, load, seconds);
+    return stretch(s, NULL, GAPS_LIKE_NEXT, load, seconds);
 }
 
 /* --- findings --- */
@@ -369,16 +401,17 @@ static int tell_cache(const struct series_kept *s, struct findings *findings, st
 
 int findings_of_phase(const struct series_kept *s, struct findings *findings, struct problem *why)
 {
-    scoped_free double *room = calloc(3 * s->n + 1, sizeof *room);
+    size_t n = series_kept_n(s);
+    scoped_free double *room = calloc(3 * n + 1, sizeof *room);
     if (!room)
         return problem_memory(why);
-    double *lost = room, *load = room + s->n, *seconds = room + 2 * s->n;
+    double *lost = room, *load = room + n, *seconds = room + 2 * n;
     size_t disturbed = s->n ? find_disturbed(s, lost) : 0;
     struct batches batches = { series_kept_batches(s, load, seconds), 0, load, seconds,
                                s->phase.at_load };
     struct totals totals = totals_of(&batches); /* of what was, whoever was to blame */
     struct phase_findings found;
-    stretch(s, lost, load, seconds);
+    batches.n = stretch(s, lost, GAPS_UNKNOWN, load, seconds);
     if (phase_findings_of(&batches, &found, why) || tell_rate(s, &totals, findings, why) ||
         tell_knee(s, &found, findings, why) || tell_zones(s, &found.zones, findings, why) ||
         tell_growth(s, &found, findings, why) || tell_limit(s, findings, why) ||

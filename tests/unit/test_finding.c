@@ -220,6 +220,71 @@ static void the_same_series_gives_the_same_findings(void **state)
     findings_done(&b);
 }
 
+static void what_was_not_measured_is_a_gap(void **state)
+{
+    (void)state;
+    struct problem why = { 0 };
+    struct series_kept *series = NULL;
+    struct findings findings = { 0 };
+    struct phase_total phase = { .name = "create", .unit = "files", .lanes = 1, .batch = BATCH };
+    double load[16], seconds[16];
+    assert_int_equal(series_kept_new(&phase, &series, &why), 0);
+    for (uint64_t i = 0; i < 9; i++) {
+        uint64_t batch = i + 2 + (i > 3); /* the first and the sixth are missing */
+        struct sample sample = { .load = batch * BATCH,
+                                 .ops = BATCH,
+                                 .elapsed = NSEC_PER_SEC,
+                                 .at = (nsec)(i + 1) * NSEC_PER_SEC };
+        assert_int_equal(series_kept_add(series, &sample, 1, &why), 0);
+    }
+    assert_int_equal(series_kept_n(series), 11);
+    assert_int_equal(series_kept_batches(series, load, seconds), 11);
+    for (size_t i = 0; i < 11; i++) {
+        assert_true(load[i] == (double)(i + 1) * BATCH);
+        assert_true(seconds[i] == 1);
+    }
+    phase.ops = 9 * BATCH;
+    phase.last_done = 9 * NSEC_PER_SEC;
+    series_kept_total(series, &phase);
+    assert_int_equal(findings_of_phase(series, &findings, &why), 0);
+    assert_string_equal(find(&findings, FINDING_GROWTH)->sentence,
+                        "The time per file does not grow measurably; low confidence, from few "
+                        "points.");
+    assert_true(fabs(number(find(&findings, FINDING_FIT), "slope") - 1.0 / BATCH) < 1e-9);
+    findings_done(&findings);
+    series_kept_free(series);
+}
+
+static void what_was_measured_at_a_load_has_no_rate(void **state)
+{
+    (void)state;
+    struct problem why = { 0 };
+    struct series_kept *series = NULL;
+    struct findings findings = { 0 };
+    struct phase_total phase = {
+        .name = "cycle", .unit = "filesystems", .lanes = 1, .batch = 1, .ops = 20, .at_load = true
+    };
+    assert_int_equal(series_kept_new(&phase, &series, &why), 0);
+    for (uint64_t i = 1; i <= 20; i++) {
+        struct sample sample = { .load = i * 1000,
+                                 .ops = 1,
+                                 .elapsed = (nsec)(i * i) * NSEC_PER_SEC,
+                                 .at = (nsec)(i * i * i) * NSEC_PER_SEC };
+        assert_int_equal(series_kept_add(series, &sample, 1, &why), 0);
+    }
+    phase.last_done = 8000 * NSEC_PER_SEC;
+    series_kept_total(series, &phase);
+    assert_int_equal(findings_of_phase(series, &findings, &why), 0);
+    assert_null(find(&findings, FINDING_RATE));
+    assert_non_null(find(&findings, FINDING_GROWTH));
+    double exponent = number(find(&findings, FINDING_GROWTH), "exponent");
+    assert_true(exponent > 1.95 && exponent < 2.05);
+    assert_non_null(strstr(find(&findings, FINDING_GROWTH)->sentence,
+                           "Bringing back takes a time that grows with the square"));
+    findings_done(&findings);
+    series_kept_free(series);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +297,8 @@ int main(void)
         cmocka_unit_test(a_flush_that_matters_is_told_with_the_rate),
         cmocka_unit_test(a_phase_without_samples_says_nothing),
         cmocka_unit_test(the_same_series_gives_the_same_findings),
+        cmocka_unit_test(what_was_not_measured_is_a_gap),
+        cmocka_unit_test(what_was_measured_at_a_load_has_no_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
