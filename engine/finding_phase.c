@@ -257,8 +257,21 @@ static struct line_data *line_of(struct line line, const struct phase_total *pha
     return data;
 }
 
-static int tell_knee(const struct series_kept *s, const struct phase_findings *found,
-                     struct findings *findings, struct problem *why)
+/* Seconds of a batch up to that load, on average. */
+static double mean_up_to(const struct batches *b, double load, const struct phase_total *phase)
+{
+    double seconds = 0, n = 0, before = b->start;
+    for (size_t i = 0; i < b->n && b->load[i] <= load; before = b->load[i++])
+        if (isfinite(b->seconds[i])) {
+            seconds += b->seconds[i];
+            n += phase->at_load ? 1 : (b->load[i] - before) / (double)phase->batch;
+        }
+    return seconds / n;
+}
+
+static int tell_knee(const struct series_kept *s, const struct batches *batches,
+                     const struct phase_findings *found, struct findings *findings,
+                     struct problem *why)
 {
     const struct knee *knee = &found->knee;
     if (knee->warm_up > 0) {
@@ -283,7 +296,7 @@ static int tell_knee(const struct series_kept *s, const struct phase_findings *f
                                 .after = line_of(knee->after, &s->phase) };
     if (!data->before || !data->after)
         return problem_memory(why);
-    say_knee(finding, &s->phase);
+    say_knee(finding, &s->phase, mean_up_to(batches, knee->at, &s->phase));
     return 0;
 }
 
@@ -413,9 +426,9 @@ int findings_of_phase(const struct series_kept *s, struct findings *findings, st
     struct phase_findings found;
     batches.n = stretch(s, lost, GAPS_UNKNOWN, load, seconds);
     if (phase_findings_of(&batches, &found, why) || tell_rate(s, &totals, findings, why) ||
-        tell_knee(s, &found, findings, why) || tell_zones(s, &found.zones, findings, why) ||
-        tell_growth(s, &found, findings, why) || tell_limit(s, findings, why) ||
-        tell_cache(s, findings, why))
+        tell_knee(s, &batches, &found, findings, why) ||
+        tell_zones(s, &found.zones, findings, why) || tell_growth(s, &found, findings, why) ||
+        tell_limit(s, findings, why) || tell_cache(s, findings, why))
         return -1;
     return tell_disturbed(s, lost, disturbed, findings, why);
 }

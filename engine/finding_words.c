@@ -142,13 +142,12 @@ void say_fit(struct finding *finding, const struct phase_total *phase)
         words_seconds(d->secant, secant));
 }
 
-void say_knee(struct finding *finding, const struct phase_total *phase)
+void say_knee(struct finding *finding, const struct phase_total *phase, double usual)
 {
     const struct knee_data *d = finding->data.object;
-    const struct line_data *before = d->before, *after = d->after;
+    const struct line_data *after = d->after;
     char verb[WORDS], batch[WORDS], level[WORDS], at[WORDS], low[WORDS], high[WORDS], more[WORDS],
         one[WORDS];
-    double usual = before->intercept + before->slope * d->at / 2; /* half-way to the knee */
     if (phase->at_load)
         say(finding, "%s takes %s up to %s", opening(phase, verb), words_seconds(usual, level),
             words_load(d->at, phase->unit, at));

@@ -4,7 +4,8 @@
 
 void say_rate(struct finding *finding, const struct phase_total *phase);
 void say_fit(struct finding *finding, const struct phase_total *phase);
-void say_knee(struct finding *finding, const struct phase_total *phase);
+/* usual: seconds of a batch before it, on average */
+void say_knee(struct finding *finding, const struct phase_total *phase, double usual);
 void say_zones(struct finding *finding, const struct phase_total *phase);
 void say_warm_up(struct finding *finding, const struct phase_total *phase);
 void say_growth(struct finding *finding, const struct phase_total *phase);

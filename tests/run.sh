@@ -209,10 +209,11 @@ part_clang() {
 
 # Series in which there is nothing to find: they take the optimised build.
 part_analysis() {
-    build release --target nulls pairs check-vectors &&
+    build release --target nulls pairs million check-vectors &&
         step vectors build/release/bin/check-vectors tests/vectors &&
         step nulls build/release/bin/nulls 70 1 &&
-        step pairs build/release/bin/pairs 100 1
+        step pairs build/release/bin/pairs 100 1 &&
+        step million build/release/bin/million
 }
 
 part_store() {

@@ -203,6 +203,18 @@ static void judge(const struct search *s, size_t first, size_t split, size_t end
     f->knee = f->up && f->persistent && f->effect >= effect_least && late > 1.1 * early;
 }
 
+/* What came before the knee in one line, where the breaks that were seen there gain nothing beside it. */
+static void straighten(const struct search *s, unsigned k, size_t first, size_t split,
+                       struct found *f)
+{
+    const uint16_t *at = s->segments.first[s->breaks];
+    double parts = piece_rss(&s->moments, first, split, PIECE_LINE);
+    for (unsigned p = 0; p + 1 < k; p++)
+        parts += piece_rss(&s->moments, at[p], at[p + 1], PIECE_LINE);
+    if (k > 1 && piece_rss(&s->moments, 0, split, PIECE_LINE) - parts <= s->beta * s->s2 * (k - 1))
+        f->before = piece_line(&s->moments, 0, split, PIECE_LINE);
+}
+
 /* Finds the break again within the two segments that adjoin it, as a jump and as a bend. */
 static void look(const struct search *s, unsigned k, struct found *f)
 {
@@ -235,6 +247,7 @@ static void look(const struct search *s, unsigned k, struct found *f)
         locate_jump(s, split, f);
     }
     judge(s, first, split, end, f);
+    straighten(s, k, first, split, f);
 }
 
 static void take(const struct search *s, const struct found *f, struct knee *ret)
