@@ -248,3 +248,42 @@ test('a job comes back as it went', async (t) => {
         assert.deepEqual(readdirSync(join(daemon.state, 'imports')), []);
     });
 });
+
+/* --- size --- */
+
+test('a million samples are taken in, analysed and reported in little memory and time', async (t) => {
+    const daemon = await startDaemon({ build: 'release', service: { imports: '24MiB' } });
+    t.after(() => daemon.close());
+    const client = daemon.client(await daemon.token('operator'));
+    const seconds = () => {
+        const fields = readFileSync(`/proc/${daemon.pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
+        return (Number(fields[11]) + Number(fields[12])) / 100; // 100 ticks a second, everywhere
+    };
+    const megabytes = () => (Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${daemon.pid}/status`, 'utf8'))[1]) * 1024) / 1e6;
+    const n = 1_000_000;
+    const load = [], elapsed = [];
+    for (let i = 1, state = 7; i <= n; i++) {
+        state = (state * 1103515245 + 12345) % 2 ** 31; // a plain generator: any noise will do
+        load.push(100 * i);
+        elapsed.push(((0.9 + (0.2 * state) / 2 ** 31) * (i < 0.9 * n ? 0.004 : 0.0064)).toFixed(6));
+    }
+    const body = `{"workload":"create-scaling","phases":[{"name":"create","samples":{"load":[${load}],"elapsed":[${elapsed}]}}]}`;
+    const answer = await client.expect(201, 'POST', '/api/v1/imports', { body, headers: { 'content-type': 'application/json' } });
+    const [before, taken] = [seconds(), megabytes()];
+    const job = await analysed(client, answer.json.id);
+    const used = seconds() - before;
+    t.diagnostic(`${(body.length / 1e6).toFixed(0)} MB taken in with ${taken.toFixed(0)} MB; analysed in ${used.toFixed(2)} s of CPU time with ${megabytes().toFixed(0)} MB`);
+    assert.equal(job.phases[0].ops, 100 * n);
+    assertNear(finding(job, 'knee').data.at, { value: 0.9 * 100 * n, rel: 0.001 }, 'knee');
+    assert.ok(taken < 60, `${taken} MB to take it in`);
+    assert.ok(used < 2, `${used} s to analyse it`);
+    assert.ok(megabytes() < 200, `${megabytes()} MB to analyse it`);
+    for (const format of ['html', 'markdown']) {
+        const report = await client.expect(200, 'GET', `/api/v1/jobs/${job.id}/report?format=${format}`);
+        assert.ok(report.text.length < 1e6, `${report.text.length} bytes of ${format}`);
+    }
+    // And what is larger than it may be is refused, announced or not.
+    const large = await client.request('POST', '/api/v1/imports', { body: `${body}${' '.repeat(25 << 20)}`, headers: { 'content-type': 'application/json' } });
+    assert.equal(large.status, 413, large.text);
+    assert.equal((await client.get('/api/v1/jobs')).json.items.length, 1);
+});
