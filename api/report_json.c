@@ -188,6 +188,16 @@ static json_t *object_of(const char *text)
     return json ? json : json_object();
 }
 
+static json_t *runs_json(const struct job *job)
+{
+    json_t *runs = json_array();
+    for (size_t i = 0; i < job->runs_n; i++)
+        json_array_append_new(runs, json_pack("{s:i, s:I, s:o}", "run", (int)job->runs[i].run,
+                                              "point", (json_int_t)job->runs[i].point, "params",
+                                              object_of(job->runs[i].params)));
+    return runs;
+}
+
 /* All of the import but its phases. Borrows host. */
 static json_t *import_head(const struct job *job, json_t *host)
 {
@@ -196,6 +206,8 @@ static json_t *import_head(const struct job *job, json_t *host)
         job->imported ? job->name : job->target, "note", job->note ? job->note : "", "external_ref",
         job->external_ref ? job->external_ref : "", "labels", object_of(job->labels), "params",
         object_of(job->params), "environment", object_of(job->environment));
+    if (json && job->runs_n > 1)
+        json_object_set_new(json, "runs", runs_json(job));
     if (json && json_array_size(json_object_get(host, "at_ns")))
         json_object_set(json, "host", host);
     return json;

@@ -89,6 +89,7 @@ struct journal_begin {
     const char *place;             /* which folder that stands in; "" without one */
     const json_t *params, *environment;
     unsigned runs;                    /* that the job has; 0: not told */
+    uint64_t point;                   /* told with runs: the same of those that measure the same */
     uint64_t used_bytes, used_inodes; /* of the target's filesystem; 0: not known */
 };
 must_check int journal_begin(struct journal *journal, const struct journal_begin *begin,

@@ -286,8 +286,10 @@ int journal_begin(struct journal *journal, const struct journal_begin *begin, st
     json_object_set_new(record, "place", json_string(begin->place ? begin->place : ""));
     json_object_set_new(record, "params",
                         begin->params ? json_deep_copy(begin->params) : json_object());
-    if (begin->runs)
+    if (begin->runs) {
         set_count(record, "runs", begin->runs);
+        set_count(record, "point", begin->point);
+    }
     json_object_set_new(record, "used",
                         json_pack("{s:o, s:o}", "bytes", known_count(begin->used_bytes), "inodes",
                                   known_count(begin->used_inodes)));

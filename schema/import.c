@@ -3,7 +3,7 @@
 #include "schema/ingest.h"
 #include "schema/job_rows.h"
 
-static int insert(struct connection *connection, const struct import_new *new, struct job *ret,
+static int insert(struct connection *connection, const struct import_new *new, job_id *ret,
                   struct problem *why)
 {
     scoped_result PGresult *result = NULL;
@@ -24,7 +24,20 @@ static int insert(struct connection *connection, const struct import_new *new, s
     param_text(&params, new->name);
     if (query_run(connection, QUERY_IMPORT_ADD, &params, &result, why) < 0)
         return -1;
-    return job_read(result, 0, ret, why);
+    *ret = cell_int(result, 0, 0);
+    return 0;
+}
+
+/* As it stands now that all of its journal was read. */
+static int read_job(struct connection *connection, job_id id, struct job *ret, struct problem *why)
+{
+    scoped_result PGresult *result = NULL;
+    struct params params = { 0 };
+    param_int(&params, id);
+    if (query_run(connection, QUERY_JOB_GET, &params, &result, why) < 0 ||
+        job_read(result, 0, ret, why) < 0)
+        return -1;
+    return jobs_parts(connection, ret, 1, why);
 }
 
 /* An ingest that works in a transaction which is not its own. */
@@ -77,9 +90,10 @@ int store_import(struct store *store, const struct import_new *new, const struct
         *ret_answer = steal(&answer);
         return 1;
     }
-    if (insert(connection, new, &job, why) < 0 ||
-        read_journal(connection, job.id, journal, stop, why) < 0 ||
-        jobs_parts(connection, &job, 1, why) < 0 || render(arg, &job, &answer, why) < 0 ||
+    job_id id = 0;
+    if (insert(connection, new, &id, why) < 0 ||
+        read_journal(connection, id, journal, stop, why) < 0 ||
+        read_job(connection, id, &job, why) < 0 || render(arg, &job, &answer, why) < 0 ||
         (keyed && key_keep(connection, key, job.id, answer, why) < 0) ||
         place(arg, job.id, why) < 0 || transaction_commit(connection, why) < 0)
         return -1;

@@ -464,6 +464,11 @@ static int run_import(struct ingest *ingest, const struct journal_record *record
     param_time(&params, record->wall);
     param_used(&params, record->json, "bytes");
     param_used(&params, record->json, "inodes");
+    const json_t *point = json_object_get(record->json, "point");
+    if (json_is_integer(point) && json_integer_value(point) >= 0)
+        param_int(&params, json_integer_value(point));
+    else
+        param_null(&params);
     return query_do(ingest->connection, QUERY_IMPORT_RUN, &params, NULL, why);
 }
 
@@ -492,7 +497,9 @@ int ingest_rest(struct ingest *ingest, struct problem *why)
             return -1;
     struct params params = { 0 };
     param_int(&params, ingest->job);
-    return query_do(ingest->connection, QUERY_IMPORT_RUNS, &params, NULL, why);
+    if (query_do(ingest->connection, QUERY_IMPORT_RUNS, &params, NULL, why) < 0)
+        return -1;
+    return query_do(ingest->connection, QUERY_IMPORT_COMMON, &params, NULL, why);
 }
 
 static int give_up(struct ingest *ingest, struct problem *why)

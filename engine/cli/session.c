@@ -99,6 +99,7 @@ static int begin(struct session *session, struct problem *why)
         .params = params,
         .environment = environment,
         .runs = plan->runs->n,
+        .point = session->point,
     };
     note_use(folder, &record);
     return journal_begin(plan->journal, &record, why);

@@ -88,6 +88,9 @@ void import_done(struct import *import)
     fields_done(import_head_fields, &import->head);
     free(import->head.params);
     free(import->head.environment);
+    for (size_t i = 0; i < import->runs_n; i++)
+        free(import->runs[i].params);
+    free(import->runs);
     free(import->host);
     close_cell(&import->spool);
     *import = (struct import){ .spool = -1 };
@@ -259,26 +262,53 @@ static int write_host(const struct import *import, struct journal *journal, stru
     return 0;
 }
 
+/* The parameters of a run: the job's, and what sets it apart. NULL: no memory. */
+static json_t *params_of(const struct import *import, unsigned run)
+{
+    json_t *params = json_loads(import->head.params ? import->head.params : "{}", 0, NULL);
+    for (size_t i = 0; params && i < import->runs_n; i++)
+        if (import->runs[i].run == run) {
+            scoped_json json_t *own = json_loads(import->runs[i].params, 0, NULL);
+            if (!own || json_object_update(params, own)) {
+                json_decref(params);
+                return NULL;
+            }
+        }
+    return params;
+}
+
+static int write_begin(const struct import *import, const struct phase_total *first,
+                       const json_t *environment, struct journal *journal, struct problem *why)
+{
+    scoped_json json_t *params = params_of(import, first->run);
+    uint64_t point = 0;
+    for (size_t i = 0; i < import->runs_n; i++)
+        if (import->runs[i].run == first->run)
+            point = import->runs[i].point;
+    const struct journal_begin begin = { .run = first->run,
+                                         .leg = first->leg,
+                                         .workload = import->head.workload,
+                                         .target = "",
+                                         .workspace = "",
+                                         .params = params,
+                                         .environment = environment,
+                                         .runs = (unsigned)import->runs_n,
+                                         .point = point };
+    return params ? journal_begin(journal, &begin, why) : problem_memory(why);
+}
+
 int import_write(const struct import *import, struct journal *journal, struct problem *why)
 {
     const struct import_head *head = &import->head;
-    scoped_json json_t *params = json_loads(head->params ? head->params : "{}", 0, NULL);
     scoped_json json_t *environment =
         json_loads(head->environment ? head->environment : "{}", 0, NULL);
-    if (!params || !environment)
+    if (!environment)
         return problem_memory(why);
-    for (size_t i = 0; i < import->n; i++) {
-        const struct journal_begin begin = { .run = import->phase[i]->total.run,
-                                             .leg = import->phase[i]->total.leg,
-                                             .workload = head->workload,
-                                             .target = "",
-                                             .workspace = "",
-                                             .params = params,
-                                             .environment = environment };
-        if ((!begun_before(import, i) && journal_begin(journal, &begin, why)) ||
+    for (size_t i = 0; i < import->n; i++)
+        if ((!begun_before(import, i) &&
+             write_begin(import, &import->phase[i]->total, environment, journal, why)) ||
             write_phase(import, import->phase[i], journal, why))
             return -1;
-    }
     if (write_host(import, journal, why))
         return -1;
     const struct phase_total *last = &import->phase[import->n - 1]->total;

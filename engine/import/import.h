@@ -45,11 +45,19 @@ struct import {
     struct import_head head;
     size_t n;
     struct import_phase *phase[IMPORT_PHASES_MOST]; /* in order of their first sample */
+    size_t runs_n;
+    struct import_run
+        *runs; /* what sets a run apart from the others; those that are not here: nothing */
     size_t host_n;
     struct import_host *host; /* what the machine did meanwhile, with run and leg */
     int folder;               /* where the file is made; borrowed */
     int spool;                /* -1: none yet */
     off_t spool_end;
+};
+struct import_run {
+    unsigned run;
+    uint64_t point; /* the same of those that measure the same */
+    char *params;   /* JSON object as text */
 };
 struct import_host {
     unsigned run, leg;

@@ -522,6 +522,61 @@ static int take_host(struct import *to, const json_t *columns, struct problem *w
     return 0;
 }
 
+/* --- runs --- */
+
+struct run_head {
+    uint64_t run, point;
+};
+static const struct field run_fields[] = {
+    FIELD_COUNT(struct run_head, run, "Which one.", .required = true, .min = 1, .max = 1e6),
+    FIELD_COUNT(struct run_head, point, "The same of those that measured the same.", .max = 1e6),
+    FIELD_END,
+};
+
+static int take_run(struct import *to, json_t *one, size_t i, struct problem *why)
+{
+    char pointer[64];
+    struct run_head head = { 0 };
+    scoped_json json_t *params = json_incref(json_object_get(one, "params"));
+    snprintf(pointer, sizeof pointer, "/runs/%zu", i);
+    if (!json_is_object(one) || !json_is_object(params))
+        return problem_field(why, pointer, "an object with run and params is wanted");
+    json_object_del(one, "params");
+    if (fields_bind(run_fields, one, pointer, &head, why))
+        return -1;
+    struct import_run *run = &to->runs[to->runs_n];
+    run->run = (unsigned)head.run;
+    run->point = head.point;
+    run->params = json_dumps(params, JSON_COMPACT);
+    if (!run->params)
+        return problem_memory(why);
+    to->runs_n++;
+    return 0;
+}
+
+static int read_runs(struct reading *r, struct problem *why)
+{
+    scoped_json json_t *list = NULL;
+    size_t i;
+    json_t *one;
+    if (json_value(&r->source, IMPORT_JSON_MOST, &list, "/runs", why))
+        return -1;
+    struct json_place at = r->source.value;
+    if (!json_is_array(list))
+        return problem_at(why, "/runs", at.line, at.column, "a list is wanted");
+    if (r->to->runs)
+        return problem_at(why, "/runs", at.line, at.column, "it stands here twice");
+    r->to->runs = calloc(json_array_size(list) + 1, sizeof *r->to->runs);
+    if (!r->to->runs)
+        return problem_memory(why);
+    json_array_foreach(list, i, one)
+    {
+        if (take_run(r->to, one, i, why))
+            return placed(&at, why);
+    }
+    return 0;
+}
+
 /* --- the whole --- */
 
 enum { HOST_JSON_MOST = 16 << 20 };
@@ -568,6 +623,8 @@ static int read_member(struct reading *r, const char *key, json_t *members, bool
         return keep_object(r, pointer, &r->to->head.environment, why);
     if (strcmp(key, "host") == 0)
         return read_host(r, why);
+    if (strcmp(key, "runs") == 0)
+        return read_runs(r, why);
     if (!inner && strcmp(key, "import") == 0) {
         if (*ret_report || json_object_size(members) || r->to->n)
             return problem_at(why, pointer, at.line, at.column,

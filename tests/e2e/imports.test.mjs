@@ -249,6 +249,25 @@ test('a job comes back as it went', async (t) => {
     });
 });
 
+test('a job of several runs comes back as it went', async (t) => {
+    const daemon = await startDaemon();
+    t.after(() => daemon.close());
+    const client = daemon.client(await daemon.token('operator'));
+    const { id } = await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files: 2000, batch: 20, operations: ['create', 'list'] }, matrix: { threads: [1, 2] }, repeat: 2 });
+    await client.settled(id);
+    const job = await analysed(client, id);
+    assert.ok(job.findings.some((each) => each.kind === 'repeats'), 'there is something to be said of its runs together');
+    const report = await client.expect(200, 'GET', `/api/v1/jobs/${id}/report?format=json`);
+    const journal = await client.expect(200, 'GET', `/api/v1/jobs/${id}/journal`);
+    for (const [type, body] of [['application/json', report.text], ['application/x-ndjson', journal.text]]) {
+        const back = await imported(client, type, body);
+        assert.deepEqual(await told(client, back.id), await told(client, id), type);
+        assert.deepEqual({ ...back.params, threads: 1 }, job.params, type); // what runs vary is theirs
+        assert.deepEqual(back.phases, job.phases, type);
+        assert.deepEqual(back.runs.map(({ run, point, params }) => ({ run, point, params })), job.runs.map(({ run, point, params }) => ({ run, point, params })), type);
+    }
+});
+
 /* --- size --- */
 
 test('a million samples are taken in, analysed and reported in little memory and time', async (t) => {
