@@ -72,7 +72,9 @@ static void title_of(const struct phase_total *phase, int y, const char *unit, c
     };
     char batch[WORDS];
     _Static_assert(COUNT_OF(names) == SERIES_MEASURES, "a name for each measure");
-    if (strchr(unit, '/'))
+    if (phase->at_load)
+        snprintf(text, size, "%s: %s at each load", phase->name, names[y]);
+    else if (strchr(unit, '/'))
         snprintf(text, size, "%s: %s in %s", phase->name, names[y], unit);
     else
         snprintf(text, size, "%s: %s per batch of %s %s", phase->name, names[y],

@@ -95,22 +95,30 @@ static void say_phase(struct document *to, const struct phase_total *phase)
     double took = phase_seconds(phase), first = phase_first_rate(phase);
     bool bytes = phase_counts_bytes(phase);
     char first_rate[WORDS] = "";
-    if (took > 0)
+    p50[0] = p99[0] = max[0] = '\0';
+    if (phase->latency.count > 0) {
+        words_seconds(seconds_of(phase->latency.p50), p50);
+        words_seconds(seconds_of(phase->latency.p99), p99);
+        words_seconds(seconds_of(phase->latency.max), max);
+    }
+    if (took > 0 && !phase->at_load)
         say_per_second(phase_rate(phase), bytes, rate);
-    if (isfinite(first))
+    if (isfinite(first) && !phase->at_load)
         say_per_second(first, bytes, first_rate);
     const char *const cells[] = {
         phase->name,
         phase->limit.reached ? limit_reasons[phase->limit.reason] : "",
-        bytes ? "" : phase->unit,
+        phase->at_load ? "measurements"
+        : bytes        ? ""
+                       : phase->unit,
         bytes ? words_bytes((double)phase->bytes, ops) : words_count((double)phase->ops, ops),
         words_count((double)phase->lanes, lanes),
         words_seconds(took, seconds),
         rate,
         first_rate,
-        words_seconds(seconds_of(phase->latency.p50), p50),
-        words_seconds(seconds_of(phase->latency.p99), p99),
-        words_seconds(seconds_of(phase->latency.max), max),
+        p50,
+        p99,
+        max,
     };
     document_row(to, cells);
 }

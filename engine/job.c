@@ -30,7 +30,7 @@ bool phase_counts_bytes(const struct phase_total *phase)
 double phase_rate(const struct phase_total *phase)
 {
     double seconds = phase_seconds(phase);
-    return seconds > 0 ? (double)phase_load(phase) / seconds : NAN;
+    return seconds > 0 && !phase->at_load ? (double)phase_load(phase) / seconds : NAN;
 }
 
 double phase_first_rate(const struct phase_total *phase)

@@ -237,6 +237,8 @@ static int write_phase(const struct import *import, const struct import_phase *p
         return problem_memory(why);
     total.total = total.total > total.ops ? total.total : total.ops;
     histogram->sum = (uint64_t)total.latency.sum;
+    if (phase_counts_bytes(&total) && total.bytes == 0)
+        total.bytes = total.ops; /* nothing but the load was told */
     if (journal_phase(journal, &total, why) || import_each(import, phase, write_group, &to, why) ||
         (total.limit.reached && journal_limit(journal, &total, why)))
         return -1;

@@ -48,9 +48,10 @@ static const struct field limit_fields[] = {
 };
 struct phase_head {
     char *name, *unit, *cache;
-    uint64_t run, leg, lanes, batch, total, ops, bytes, errors, dirty_before;
-    uint64_t first_start_ns, first_done_ns, last_done_ns, flush_ns, cpu_ns;
-    bool at_load;
+    uint64_t run, leg, lanes, batch, total, ops, bytes, errors, dirty_before, resident;
+    uint64_t first_ops, first_bytes, first_start_ns, first_done_ns, last_done_ns;
+    uint64_t flush_ns, sync_ns, cpu_ns;
+    bool at_load, paced;
     void *latency_ns, *limited_by;
 };
 const struct field import_phase_fields[] = {
@@ -73,6 +74,13 @@ const struct field import_phase_fields[] = {
     FIELD_COUNT(struct phase_head, first_start_ns, "Since the leg began; 0: as the samples say."),
     FIELD_COUNT(struct phase_head, first_done_ns, "Likewise, when the first lane had no more."),
     FIELD_COUNT(struct phase_head, last_done_ns, "Likewise, when the last lane had no more."),
+    FIELD_COUNT(struct phase_head, first_ops,
+                "Operations of all lanes until the first had no more."),
+    FIELD_COUNT(struct phase_head, first_bytes, "Bytes of all lanes until then.", .unit = "bytes"),
+    FIELD_COUNT(struct phase_head, sync_ns, "The most that a lane spent on making data stable."),
+    FIELD_BOOL(struct phase_head, paced, "Its rate was bounded."),
+    FIELD_COUNT(struct phase_head, resident, "Bytes of its files that were in memory before it.",
+                .unit = "bytes"),
     FIELD_COUNT(struct phase_head, flush_ns, "The flush after it, which is in no other time."),
     FIELD_COUNT(struct phase_head, cpu_ns, "CPU time of the whole runner."),
     FIELD_COUNT(struct phase_head, dirty_before, "Bytes that were still to be written before it.",
@@ -339,6 +347,11 @@ static void take_head(struct import_phase *phase, const struct phase_head *head)
     total->run = (unsigned)head->run;
     total->leg = (unsigned)head->leg;
     total->at_load = head->at_load;
+    total->first_ops = head->first_ops;
+    total->first_bytes = head->first_bytes;
+    total->sync = (nsec)head->sync_ns;
+    total->paced = head->paced;
+    total->resident = head->resident;
     total->flush = (nsec)head->flush_ns;
     total->cpu = (nsec)head->cpu_ns;
     total->dirty_before = head->dirty_before;
@@ -396,6 +409,11 @@ json_t *import_phase_json(const struct phase_total *total)
         .first_start_ns = (uint64_t)total->first_start,
         .first_done_ns = (uint64_t)total->first_done,
         .last_done_ns = (uint64_t)total->last_done,
+        .first_ops = total->first_ops,
+        .first_bytes = total->first_bytes,
+        .sync_ns = (uint64_t)total->sync,
+        .paced = total->paced,
+        .resident = total->resident,
         .flush_ns = (uint64_t)total->flush,
         .cpu_ns = (uint64_t)total->cpu,
         .at_load = total->at_load,
