@@ -264,7 +264,7 @@ static double mean_up_to(const struct batches *b, double load, const struct phas
     for (size_t i = 0; i < b->n && b->load[i] <= load; before = b->load[i++])
         if (isfinite(b->seconds[i])) {
             seconds += b->seconds[i];
-            n += phase->at_load ? 1 : (b->load[i] - before) / (double)phase->batch;
+            n += phase->at_load ? 1 : (b->load[i] - before) / phase_batch_load(phase);
         }
     return seconds / n;
 }
