@@ -23,6 +23,25 @@ static void add_totals(struct histogram *into, const struct histogram *from)
     into->sum += from->sum;
 }
 
+void histogram_note_each(struct histogram *histogram, const nsec *latency, unsigned n)
+{
+    nsec min = histogram->count ? histogram->min : INT64_MAX, max = histogram->max;
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < n; i++) {
+        nsec value = latency[i];
+        min = value < min ? value : min;
+        max = value > max ? value : max;
+        sum += (uint64_t)value;
+        histogram->bucket[histogram_index((uint64_t)value)]++;
+    }
+    if (n == 0)
+        return;
+    histogram->min = min;
+    histogram->max = max;
+    histogram->sum += sum;
+    histogram->count += n;
+}
+
 void histogram_merge(struct histogram *into, const struct histogram *from)
 {
     if (from->count == 0)

@@ -19,8 +19,11 @@ char *line_number(char *to, uint64_t value)
         "34353637383940414243444546474849505152535455565758596061626364656667"
         "6869707172737475767778798081828384858687888990919293949596979899";
     size_t n = 1;
-    for (uint64_t rest = value; rest >= 10; rest /= 10)
-        n++;
+    for (uint64_t rest = value; rest >= 10; rest /= 1000, n += 3)
+        if (rest < 1000) {
+            n += rest < 100 ? 1 : 2;
+            break;
+        }
     char *p = to + n;
     for (; value >= 100; value /= 100)
         memcpy(p -= 2, pairs + 2 * (value % 100), 2);

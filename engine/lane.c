@@ -57,11 +57,14 @@ void crew_room(struct crew *crew)
 
 void lane_settle(struct lane *lane)
 {
-    struct histogram *batch = lane->batch;
-    for (unsigned i = 0; i < lane->pending; i++) {
-        histogram_note(batch, tick_nsec(&lane->scale, lane->ticks[i] - lane->last), 1);
-        lane->last = lane->ticks[i];
+    nsec latencies[TICKS];
+    uint64_t last = lane->last;
+    unsigned n = lane->pending;
+    for (unsigned i = 0; i < n; i++) {
+        latencies[i] = tick_nsec(&lane->scale, lane->ticks[i] - last);
+        last = lane->ticks[i];
     }
+    histogram_note_each(lane->batch, latencies, n);
     lane->pending = 0;
     lane->last = tick_read(&lane->scale);
 }

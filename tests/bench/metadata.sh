@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2154
-# create, create-2, list, stat, remove and null: the runner by hand, the raw loop, and peers; sourced by
-# run.sh. Every tool works in a fresh directory of the same filesystem: over files that are there already
-# some report nearly twice the rate.
+# create, create-2, list, stat, remove and null; sourced by run.sh. What the engine costs is told by `alternate`,
+# a job and the bare calls by turns in one process; peers, and the wall-clock rate of two lanes, by processes
+# in turn: the raw loop, the runner by hand, each peer. Every tool works in a fresh directory of the same
+# filesystem: over files that are there already some report nearly twice the rate.
 
 # --- filesystems of our own ---
 images_here=""
@@ -41,7 +42,33 @@ unmount() {
     rm -f "$images_here"/*.img
 }
 
-# --- tools; each prints lines `PHASE OPS CPU_NS_PER_OP OPS_PER_SECOND` ---
+# --- alternating blocks ---
+# A round is one process. Its ratio is the median of those of its pairs of blocks, of which there are a hundred
+# for 200,000 files; what ours costs is told as the bare calls' median over that ratio. In every other round
+# the bare calls have the directory that was made first, which some filesystems place by.
+alternate_on() { # alternate_on KIND THREADS LAYOUT OPERATIONS BENCHES SUFFIX
+    local kind=$1 threads=$2 layout=$3 operations=$4 benches=$5 suffix=$6 round name cpu bare rate bare_rate
+    local dir=$work/$kind first=()
+    mount_fresh "$kind" "$dir"
+    for ((round = 1; round <= rounds; round++)); do
+        say "$kind$suffix: round $round of $rounds, alternating"
+        ((round % 2)) && first=() || first=(--first bare)
+        sync -f "$dir"
+        "$bin/alternate" "$dir" ${first[@]+"${first[@]}"} files="$files" batch=100 threads="$threads" layout="$layout" \
+            operations="$operations" >"$work/pairs" 2>"$work/plimsoll.err" ||
+            { say "alternate failed on $kind:"; tail -n 5 "$work/plimsoll.err" >&2; exit 1; }
+        for name in $benches; do
+            read -r cpu bare rate bare_rate < <(awk -v phase="$name" -f "$here/pairs.awk" "$work/pairs")
+            local bench=$name
+            [ "$threads" = 1 ] || bench=$name-$threads
+            record "$bench" "$name-$kind$suffix" raw $round "$bare" "cpu_ns/op" "$bare_rate"
+            record "$bench" "$name-$kind$suffix" plimsoll $round "$cpu" "cpu_ns/op" "$rate"
+        done
+    done
+    unmount "$dir"
+}
+
+# --- tools, each in a process of its own; each prints lines `PHASE OPS CPU_NS_PER_OP OPS_PER_SECOND` ---
 run_raw() { # run_raw DIR THREADS LAYOUT OPERATIONS
     "$bin/raw_metadata" "$1" files="$files" threads="$2" layout="$3" operations="$4"
 }
@@ -85,7 +112,7 @@ run_peer() { # run_peer PEER DIR: less what the same command takes for one file
         'BEGIN { printf "create %d %.2f %.1f\n", f, (c - sc) / f * 1e9, f / (w - sw > 0 ? w - sw : w) }'
 }
 
-# --- rounds ---
+# --- rounds of processes ---
 # One filesystem, one number of lanes, one layout: the tools in turn, each round beginning with another.
 rounds_on() { # rounds_on KIND THREADS LAYOUT OPERATIONS BENCHES SUFFIX TOOL...
     local kind=$1 threads=$2 layout=$3 operations=$4 benches=$5 suffix=$6
@@ -103,7 +130,7 @@ rounds_on() { # rounds_on KIND THREADS LAYOUT OPERATIONS BENCHES SUFFIX TOOL...
             [[ $failed != *" $tool "* ]] || continue
             sync -f "$dir"
             case $tool in
-            raw | plimsoll) "run_$tool" "$dir" "$threads" "$layout" "$operations" >"$work/out" ||
+            *-process) "run_${tool%-process}" "$dir" "$threads" "$layout" "$operations" >"$work/out" ||
                 { say "$tool failed on $kind:"; tail -n 5 "$work/plimsoll.err" >&2; exit 1; } ;;
             *) run_peer "$tool" "$dir" >"$work/out" || {
                 say "$tool failed on $kind and is left out from here on:"; tail -n 5 "$work/peer.log" >&2
@@ -123,6 +150,7 @@ bench_metadata() {
     [ "$(id -u)" = 0 ] || fail "needs root, to mount filesystems of its own"
     local kind name peers=() operations=create benches=
     place_images
+    files=$(((files + 3999) / 4000 * 4000)) # whole pairs of blocks
     say "files $files, rounds $rounds, images in $images_here"
     for name in create list stat remove; do
         asked "$name" || continue
@@ -132,11 +160,15 @@ bench_metadata() {
     ! asked create || mapfile -t peers < <(peers_installed)
     for kind in ${on//,/ }; do
         if [ -n "$benches" ]; then
-            rounds_on "$kind" 1 shared "$operations" "$benches" "" raw plimsoll ${peers[@]+"${peers[@]}"}
+            alternate_on "$kind" 1 shared "$operations" "$benches" ""
+            [ ${#peers[@]} = 0 ] ||
+                rounds_on "$kind" 1 shared create create "" raw-process plimsoll-process "${peers[@]}"
         fi
         if asked create-2; then
-            rounds_on "$kind" 2 shared create create -2 raw plimsoll
-            rounds_on "$kind" 2 private create create -2-private raw plimsoll
+            alternate_on "$kind" 2 shared create create -2
+            rounds_on "$kind" 2 shared create create -2 raw-process plimsoll-process
+            alternate_on "$kind" 2 private create create -2-private
+            rounds_on "$kind" 2 private create create -2-private raw-process plimsoll-process
         fi
     done
 }

@@ -1,5 +1,5 @@
 /* The bare loop that metadata figures are held against: create, list, stat and remove empty files with
- * one system call after another; no clock, no histogram, no checks beyond the call's own result.
+ * one system call after another (bare.h), in a process of their own.
  *
  *     raw_metadata DIR [files=N] [threads=N] [batch=N] [layout=shared|private] [operations=create,...]
  *
@@ -11,24 +11,17 @@
  * loop runs in the main thread: a process without threads, the cheapest there is. Names are made a
  * batch at a time, as the runner makes them; with several threads, whoever is free takes the next batch
  * of the shared directory, so that none waits for the slowest. */
-#include "engine/base/attr.h"
 #include "engine/base/clock.h"
+#include "tests/bench/bare.h"
 
-#include <err.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 
 enum {
     THREADS_MOST = 64,
     BATCH_MOST = 1000,
-    NAME_SIZE = 12,         /* f, ten digits and the end */
-    LIST_BYTES = 32 * 1024, /* what readdir(3) asks for; larger ones were not faster */
 };
 
 struct options {
@@ -41,7 +34,7 @@ struct options {
 struct work {
     const struct options *options;
     int folder[THREADS_MOST]; /* the same one in each place when it is shared */
-    void (*body)(struct work *work, unsigned thread);
+    bare_fn *visit;           /* of each file; NULL: they are listed */
     _Alignas(64) atomic_ullong next;
     _Alignas(64) atomic_ullong listed;
     pthread_barrier_t start;
@@ -52,27 +45,6 @@ struct seat {
     unsigned thread;
     pthread_t id;
 };
-
-struct dirent64_raw {
-    uint64_t ino;
-    int64_t off;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
-
-/* The names of files first to first + n - 1. Counted up in place: formatting each costs 2 to 3 %. */
-static void name_batch(char (*names)[NAME_SIZE], uint64_t first, uint64_t n)
-{
-    snprintf(names[0], NAME_SIZE, "f%010llu", (unsigned long long)first % 10000000000);
-    for (uint64_t i = 1; i < n; i++) {
-        memcpy(names[i], names[i - 1], NAME_SIZE);
-        char *digit = &names[i][NAME_SIZE - 2];
-        while (*digit == '9')
-            *digit-- = '0';
-        ++*digit;
-    }
-}
 
 /* The next batch: its first file and how many; 0 when there is none. */
 static uint64_t claim(struct work *work, unsigned thread, uint64_t *own, uint64_t *ret_first)
@@ -92,73 +64,40 @@ static uint64_t claim(struct work *work, unsigned thread, uint64_t *own, uint64_
     return end - first < o->batch ? end - first : o->batch;
 }
 
-static void create_files(struct work *work, unsigned thread)
+static void each_file(struct work *work, unsigned thread)
 {
-    char names[BATCH_MOST][NAME_SIZE];
-    int folder = work->folder[thread];
+    char names[BATCH_MOST][BARE_NAME];
     for (uint64_t own = 0, first, n; (n = claim(work, thread, &own, &first)) > 0;) {
-        name_batch(names, first, n);
-        for (uint64_t i = 0; i < n; i++) {
-            long fd = syscall(SYS_openat, folder, names[i], O_CREAT | O_EXCL | O_WRONLY, 0600);
-            if (fd < 0 || syscall(SYS_close, fd) < 0)
-                err(1, "cannot create %s", names[i]);
-        }
-    }
-}
-
-static void stat_files(struct work *work, unsigned thread)
-{
-    char names[BATCH_MOST][NAME_SIZE];
-    int folder = work->folder[thread];
-    for (uint64_t own = 0, first, n; (n = claim(work, thread, &own, &first)) > 0;) {
-        name_batch(names, first, n);
-        for (uint64_t i = 0; i < n; i++) {
-            struct stat facts;
-            if (fstatat(folder, names[i], &facts, AT_SYMLINK_NOFOLLOW) < 0)
-                err(1, "cannot stat %s", names[i]);
-        }
-    }
-}
-
-static void remove_files(struct work *work, unsigned thread)
-{
-    char names[BATCH_MOST][NAME_SIZE];
-    int folder = work->folder[thread];
-    for (uint64_t own = 0, first, n; (n = claim(work, thread, &own, &first)) > 0;) {
-        name_batch(names, first, n);
-        for (uint64_t i = 0; i < n; i++)
-            if (unlinkat(folder, names[i], 0) < 0)
-                err(1, "cannot remove %s", names[i]);
+        bare_names(names, first, n);
+        work->visit(work->folder[thread], names, n);
     }
 }
 
 /* A shared directory has one position, so one thread reads it. */
 static void list_files(struct work *work, unsigned thread)
 {
-    _Alignas(struct dirent64_raw) char buffer[LIST_BYTES];
+    _Alignas(struct bare_entry) char buffer[BARE_LIST_BYTES];
     int folder = work->folder[thread];
     if (!work->options->private && thread > 0)
         return;
     if (lseek(folder, 0, SEEK_SET) < 0)
         err(1, "cannot rewind the directory");
     uint64_t found = 0;
-    for (;;) {
-        long got = syscall(SYS_getdents64, folder, buffer, sizeof(buffer));
-        if (got < 0)
-            err(1, "cannot list the directory");
-        if (got == 0)
-            break;
-        for (long at = 0; at < got; found++)
-            at += ((const struct dirent64_raw *)(const void *)(buffer + at))->length;
-    }
+    for (uint64_t n; (n = bare_list(folder, buffer)) > 0; found += n)
+        ;
     atomic_fetch_add(&work->listed, found - 2); /* without . and .. */
+}
+
+static void go(struct work *work, unsigned thread)
+{
+    (work->visit ? each_file : list_files)(work, thread);
 }
 
 static void *sit(void *arg)
 {
     struct seat *seat = arg;
     pthread_barrier_wait(&seat->work->start);
-    seat->work->body(seat->work, seat->thread);
+    go(seat->work, seat->thread);
     return NULL;
 }
 
@@ -170,11 +109,11 @@ static nsec cpu_used(void)
            ((nsec)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * NSEC_PER_USEC;
 }
 
-static void phase(struct work *work, const char *name, void (*body)(struct work *, unsigned))
+static void phase(struct work *work, const char *name, bare_fn *visit)
 {
     unsigned threads = (unsigned)work->options->threads;
     struct seat seats[THREADS_MOST];
-    work->body = body;
+    work->visit = visit;
     atomic_store(&work->next, 0);
     atomic_store(&work->listed, 0);
     if (threads > 1) {
@@ -193,13 +132,13 @@ static void phase(struct work *work, const char *name, void (*body)(struct work 
             pthread_join(seats[i].id, NULL);
         pthread_barrier_destroy(&work->start);
     } else {
-        body(work, 0);
+        go(work, 0);
     }
     wall = clock_monotonic() - wall;
     cpu = cpu_used() - cpu;
 
     uint64_t files = work->options->files;
-    if (body == list_files && atomic_load(&work->listed) != files)
+    if (!visit && atomic_load(&work->listed) != files)
         errx(1, "listed %llu of %llu files", atomic_load(&work->listed), (unsigned long long)files);
     printf("%s %llu %.2f %.1f\n", name, (unsigned long long)files, (double)cpu / (double)files,
            (double)files / seconds_of(wall));
@@ -238,13 +177,13 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        void (*body)(struct work *, unsigned);
+        bare_fn *visit;
         bool always; /* the others only as asked; create and remove belong to every run */
     } phases[] = {
-        { "create", create_files, true },
-        { "list", list_files, false },
-        { "stat", stat_files, false },
-        { "remove", remove_files, true },
+        { "create", bare_create, true },
+        { "list", NULL, false },
+        { "stat", bare_stat, false },
+        { "remove", bare_remove, true },
     };
     struct options options = {
         .files = 200000, .threads = 1, .batch = 100, .operations = "create,list,stat,remove"
@@ -278,7 +217,7 @@ int main(int argc, char **argv)
             continue;
         if (syncfs(folder) < 0) /* as the runner does: no phase pays for the one before */
             err(1, "cannot flush %s", path);
-        phase(&work, phases[i].name, phases[i].body);
+        phase(&work, phases[i].name, phases[i].visit);
     }
 
     for (unsigned i = 0; options.private && i < options.threads; i++) {

@@ -47,9 +47,14 @@ function bound_rank(count,    k, term, sum) {
     }
     return 0
 }
+# What a tool is held against. Processes are held against the raw loop in one of its own; other peers are, too.
+function of(kase, tool) {
+    return tool == "plimsoll" || !((kase, "raw-process") in n) ? ref[kase] : "raw-process"
+}
+function is_reference(kase, tool) { return tool == ref[kase] || tool == "raw-process" }
 # Fills mid, low, high, from, to with the median of a tool's figure, its bounds and its range.
 function summarise(kase, tool, what,    a, count, i, base, k, v, b) {
-    base = ref[kase]
+    base = of(kase, tool)
     for (i = 1; i <= rounds[kase]; i++) {
         if (!((kase, tool, i) in value)) continue
         if (what == "value") v = value[kase, tool, i]
@@ -108,18 +113,18 @@ function table(kase,    part, t, i, count, line, r_mid, r_low, spread) {
     split(kase, part, "\t")
     count = split(tools[kase], t, "\t")
     printf "%s   %s, %d round%s\n", part[2], unit[kase], rounds[kase], rounds[kase] == 1 ? "" : "s"
-    printf "  %-12s %10s %8s %7s %7s  %-13s %10s %7s\n", "tool", "median", "spread", "ratio", "low95", "range", "ops/s", "wall"
+    printf "  %-16s %10s %8s %7s %7s  %-13s %10s %7s\n", "tool", "median", "spread", "ratio", "low95", "range", "ops/s", "wall"
     for (i = 1; i <= count; i++) {
         summarise(kase, t[i], "value")
         spread = mid ? sprintf("%.1f%%", 100 * (to - from) / 2 / mid) : "-"
-        line = sprintf("  %-12s %10s %8s", t[i], number(mid), spread)
-        if (t[i] != ref[kase] && summarise(kase, t[i], "ratio"))
+        line = sprintf("  %-16s %10s %8s", t[i], number(mid), spread)
+        if (!is_reference(kase, t[i]) && summarise(kase, t[i], "ratio"))
             line = line sprintf(" %7s %7s  %-13s", ratio(mid), ratio(low), ratio(from) "-" ratio(to))
         else
             line = line sprintf(" %7s %7s  %-13s", "-", "-", "-")
         summarise(kase, t[i], "rate")
         line = line sprintf(" %10s", number(mid))
-        if (t[i] != ref[kase]) summarise(kase, t[i], "wall"); else mid = ""
+        if (!is_reference(kase, t[i])) summarise(kase, t[i], "wall"); else mid = ""
         line = line sprintf(" %7s", ratio(mid))
         spread = judge(kase, t[i])
         print line (spread ? "  " spread : "")
@@ -133,7 +138,7 @@ END {
             split(order[c], part, "\t")
             for (i = 1; i <= count; i++) {
                 summarise(order[c], t[i], "value"); v = mid
-                if (t[i] == ref[order[c]]) mid = 1; else summarise(order[c], t[i], "ratio")
+                if (is_reference(order[c], t[i])) mid = 1; else summarise(order[c], t[i], "ratio")
                 printf "%s,%s,%s,%.6g,%s,%s\n", part[1], part[2], t[i], v, unit[order[c]], mid == "" ? "" : sprintf("%.4f", mid)
             }
         }

@@ -10,11 +10,13 @@
 # --on       filesystems: tmpfs,ext4,xfs,btrfs by default
 # --images   where the loop images lie: /dev/shm if there is room, so that no disk takes part
 #
-# The figure of a metadata tool is CPU time per operation: user and system, of all threads, during the
-# phase for ours and the raw loop, of the whole process for a peer, less what the peer takes for one file.
-# It swings less than wall-clock rates do, but a busy machine moves it too, by 20 % and more when all its
-# cores are taken. Ratios are taken within a round; the median of them is judged, and its lower 95 %
-# bound, which is the order statistic that the binomial distribution gives.
+# The figure of a metadata tool is CPU time per operation, user and system, of all threads. Ours is held against
+# the bare calls in blocks of some milliseconds that follow one another in one process (alternate.c): whatever
+# else the machine does falls on both, so the ratio stands within 1 % even while others work. Peers, and
+# wall-clock rates of two lanes, are compared by processes in turn (raw-process, plimsoll-process, peers; of a
+# peer the whole process counts, less what it takes for one file): those ratios scatter by 20 % on a virtual
+# machine. Ratios are taken within a round; the median of them is judged, and its lower 95 % bound, which is
+# the order statistic that the binomial distribution gives.
 # Everything is made in a folder of its own, unmounted and removed at the end. Needs root for mounts.
 set -euo pipefail
 

@@ -113,6 +113,25 @@ static void merging_and_pouring_add_up(void **state)
     assert_memory_equal(b, both, sizeof *b);
 }
 
+static void many_at_once_are_the_same_as_one_by_one(void **state)
+{
+    (void)state;
+    scoped_free struct histogram *single = calloc(1, sizeof *single),
+                                 *many = calloc(1, sizeof *many);
+    nsec values[100];
+    uint64_t seed = 4242;
+    for (unsigned round = 0; round < 200; round++) {
+        unsigned n = round % (COUNT_OF(values) + 1);
+        for (unsigned i = 0; i < n; i++) {
+            values[i] = (nsec)(next_random(&seed) >> (2 + next_random(&seed) % 60));
+            histogram_note(single, values[i], 1);
+        }
+        histogram_note_each(many, values, n);
+        assert_memory_equal(many, single, sizeof *many);
+    }
+    assert_true(many->count > 5000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +139,7 @@ int main(void)
         cmocka_unit_test(percentiles_are_those_of_the_sorted_values),
         cmocka_unit_test(never_tells_more_than_the_maximum_nor_less_than_the_minimum),
         cmocka_unit_test(merging_and_pouring_add_up),
+        cmocka_unit_test(many_at_once_are_the_same_as_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "engine/base/field_json.h"
 #include "engine/journal.h"
+#include "engine/journal_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -470,6 +471,21 @@ static void refuses_what_is_no_journal(void **state)
 
 #define at_a_place(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
+static void writes_every_length_of_a_number(void **state)
+{
+    (void)state;
+    char text[24] = "", expected[24];
+    for (uint64_t power = 1, last = 0; power > last; last = power, power *= 10)
+        for (int off = -1; off <= 1; off++) {
+            uint64_t value = power + (uint64_t)off;
+            *line_number(text, value) = 0;
+            snprintf(expected, sizeof expected, "%llu", (unsigned long long)value);
+            assert_string_equal(text, expected);
+            if (power > UINT64_MAX / 10 && off == 1)
+                return;
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +499,7 @@ int main(void)
         at_a_place(goes_on_only_with_a_file_of_its_own),
         at_a_place(the_lock_ends_with_its_process_and_is_not_inherited),
         at_a_place(refuses_what_is_no_journal),
+        cmocka_unit_test(writes_every_length_of_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
