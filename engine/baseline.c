@@ -83,6 +83,18 @@ static void suspect_last(const struct baseline_rule *rule, const double *values,
     h->suspect_effect = exp(off) - 1;
 }
 
+/* Where the last level is short, the least length of a level may have given it a run that belongs to the one
+ * before. Returns where it really begins. */
+static size_t begins(const double *values, size_t before, size_t from, size_t n)
+{
+    double scratch[HISTORY_MOST];
+    double old = log(median_of(values + before, from - before, scratch));
+    double new = log(median_of(values + from, n - from, scratch));
+    while (from < n && fabs(log(values[from]) - old) < fabs(log(values[from]) - new))
+        from++;
+    return from;
+}
+
 void baseline_judge(const struct baseline_rule *rule, const struct baseline_run *runs, size_t n,
                     struct baseline_history *ret)
 {
@@ -96,7 +108,13 @@ void baseline_judge(const struct baseline_rule *rule, const struct baseline_run 
         return;
     for (size_t i = 0; i < n; i++)
         values[i] = runs[i].value;
-    ret->n = history_changes(values, n, changes) + 1;
+    size_t found = history_changes(values, n, changes);
+    if (found) {
+        struct change *last = &changes[found - 1];
+        last->at = begins(values, found > 1 ? last[-1].at : 0, last->at, n);
+        found -= n - last->at < SHORTEST; /* not yet a level */
+    }
+    ret->n = found + 1;
     for (size_t k = 0; k < ret->n; k++) {
         size_t from = k ? changes[k - 1].at : 0, end = k + 1 < ret->n ? changes[k].at : n;
         double effect = k ? changes[k - 1].effect : NAN;

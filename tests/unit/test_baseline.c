@@ -76,6 +76,22 @@ static void a_single_bad_run_is_suspected_and_no_change(void **state)
     assert_false(history.suspect);
 }
 
+/* A level has three runs at least: one from before does not count as its first. */
+static void two_runs_are_no_level_whatever_came_before(void **state)
+{
+    (void)state;
+    static const double levels[] = { 100, 100, 100, 100, 100, 100, 100, 100,
+                                     70,  70,  70,  70,  100, 100, 100 };
+    struct baseline_history history;
+    size_t n = fill(levels, 15);
+    runs[11].value = 72; /* the highest of its level */
+    baseline_judge(&rates, runs, n - 1, &history);
+    assert_int_equal(history.n, 2);
+    baseline_judge(&rates, runs, n, &history);
+    assert_int_equal(history.n, 3);
+    assert_int_equal(history.at[2].from, 12);
+}
+
 static void few_or_usual_runs_say_nothing(void **state)
 {
     (void)state;
@@ -148,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lasting_change_is_a_regression_by_its_direction),
         cmocka_unit_test(a_single_bad_run_is_suspected_and_no_change),
+        cmocka_unit_test(two_runs_are_no_level_whatever_came_before),
         cmocka_unit_test(few_or_usual_runs_say_nothing),
         cmocka_unit_test(a_level_has_returned_after_three_runs),
         cmocka_unit_test(a_figure_is_taken_from_what_a_run_did),
