@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
 
 parts=(style build unit threads clang analysis store contract e2e faults browser quickstart)
-full_parts=(package trust) # a booted Debian each: minutes
+full_parts=(package trust quota) # a booted Debian each: minutes; a kernel with quotas: seconds, and 150 MB of packages
 only=() export_full=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 export PLIMSOLL_FULL=$export_full
-[ -z "$export_full" ] && [[ ! " ${only[*]} " =~ \ (package|trust)\  ]] || parts+=("${full_parts[@]}")
+[ -z "$export_full" ] && [[ ! " ${only[*]} " =~ \ (package|trust|quota)\  ]] || parts+=("${full_parts[@]}")
 for name in "${only[@]}"; do
     [[ " ${parts[*]} " == *" $name "* ]] || { echo "run.sh: there is no part $name; there are: ${parts[*]}" >&2 && exit 2; }
 done
@@ -56,7 +56,7 @@ install_tools() {
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
     done
     if [[ " ${parts[*]} " == *" ${full_parts[0]} "* ]]; then
-        for package in debootstrap systemd-container debhelper lintian; do
+        for package in debootstrap systemd-container debhelper lintian qemu-system-x86 linux-image-cloud-amd64 cpio kmod; do
             dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
         done
     fi
@@ -259,6 +259,11 @@ part_package() {
 }
 part_trust() {
     machine_test tests/systemd/trust.sh
+}
+
+# A virtual machine, where this kernel knows no quotas.
+part_quota() {
+    build release "${programs[@]}" && step quota bash tests/faults/quota.sh build/release/bin/plimsoll-runner
 }
 
 # A function, so that all of this file is read before it runs for minutes.
