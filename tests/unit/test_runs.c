@@ -110,6 +110,8 @@ static void refuses_a_point_that_cannot_be_measured(void **state)
           "with threads 4: threads must not be more than files" },
         { ",\"params\":{\"threads\":2},\"matrix\":{\"files\":[1,8]}", 1, "/params/threads",
           "with files 1: threads must not be more than files" },
+        { ",\"params\":{\"keep_files\":true,\"operations\":[\"create\"]}", 2, "/params/keep_files",
+          "keep_files goes with one run" },
         { "", 0, "/repeat", "from 1 to 100" },
         { "", 101, "/repeat", "from 1 to 100" },
         { ",\"matrix\":{\"threads\":[1,2,3,4,5,6,7,8,9,10,11]}", 100, "/repeat",
