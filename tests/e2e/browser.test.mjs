@@ -97,7 +97,7 @@ test('the dashboard', { timeout: 600_000 }, async (t) => {
         assert.equal(await page.getByRole('radio', { name: 'gone' }).isDisabled(), true);
         await page.getByText('Cannot be used').waitFor();
         await page.getByRole('radio', { name: 'scratch' }).check();
-        await page.getByLabel('Files').fill('20 000');
+        await page.getByLabel('Files', { exact: true }).fill('20 000');
         await page.getByLabel('Note').fill('from the form');
         await page.getByLabel('Labels').fill('kernel=6.1, site=north');
         await page.getByText('The server would take this job.').waitFor();
@@ -300,6 +300,31 @@ test('the dashboard', { timeout: 600_000 }, async (t) => {
         await page.getByRole('heading', { name: 'Compared although parameters differ' }).waitFor();
         await page.getByRole('row', { name: /Parameter Files/ }).waitFor();
         assert.equal(await page.locator('.verdict', { hasNotText: 'Cannot tell' }).count(), 0, 'no verdict');
+    });
+
+    await visiting('a job of several runs: each can be looked at, and those of one point stand side by side', async (page, visit) => {
+        const { id } = await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files: 1000, batch: 50 }, matrix: { threads: [1, 2] }, repeat: 2 });
+        await client.settled(id);
+        await page.goto(`${url}/jobs/${id}`);
+        await page.getByText(/^Creating ran at .* with threads .*, the slowest and the fastest of 2 points/).waitFor();
+        const job = await client.job(id);
+        assert.equal(await page.locator('table.runs tbody tr').count(), 4);
+        const points = page.locator('table.points').first();
+        assert.deepEqual((await points.locator('tbody th').allTextContents()), ['Threads 1', 'Threads 2']);
+        assert.deepEqual(await points.locator('tbody tr td:nth-child(2)').allTextContents(), ['2', '2']);
+        assert.equal(await page.locator('table.phases tbody tr').count(), 4, 'the phases of one run');
+        const [response] = await Promise.all([page.waitForResponse((r) => /\/series\?.*run=3/.test(r.url())), page.getByRole('button', { name: 'Run 3' }).click()]);
+        assert.equal((await response.json()).run, 3);
+        assert.match(page.url(), /[?&]run=3/);
+        const lanes = job.phases.find((phase) => phase.run === 3 && phase.name === 'create').lanes;
+        assert.equal(lanes, job.runs[2].params.threads);
+        await assertSound(visit, 'a job of several runs');
+        await page.reload();
+        await page.locator('button[aria-pressed="true"]', { hasText: 'Run 3' }).waitFor();
+        await page.getByRole('link', { name: 'Run again' }).click();
+        await page.getByText(`Its runs vary Threads: 1, 2, as those of job ${id} do.`).waitFor();
+        assert.equal(await page.getByLabel('Repeat').inputValue(), '2');
+        await page.getByText('The server would take this job.').waitFor();
     });
 
     await visiting('a job is pinned, let go and deleted', async (page, visit) => {

@@ -214,6 +214,7 @@ export function chartPanel({ id, signal, search, failed }) {
         element,
         update(now) {
             job = now;
+            want.run = job.run ?? want.run; /* one of several is shown */
             element.hidden = job.phases.length === 0;
             if (!job.phases.length)
                 return;

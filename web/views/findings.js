@@ -2,8 +2,9 @@
 import { fill, h, onChange } from '../dom.js';
 import { title } from '../format.js';
 
-/* Told elsewhere on the page: limits as notices, the shared device beside them; a fit proves nothing. */
-const ELSEWHERE = ['limit', 'shared-device', 'fit'];
+/* Told elsewhere on the page: limits as notices, the shared device beside them, runs of one point with the
+ * runs; a fit proves nothing. */
+const ELSEWHERE = ['limit', 'shared-device', 'fit', 'repeats'];
 
 /** A phase's findings, in the order that the service tells them. */
 export function byPhase(findings) {

@@ -39,12 +39,12 @@ export function hostPanel({ id, signal, failed }) {
     const element = h('section', { class: 'card', 'aria-labelledby': 'host-head', hidden: true },
         h('div', { class: 'card-head' }, h('h2', { id: 'host-head' }, 'The machine meanwhile'),
             h('span', { class: 'doc' }, 'seconds since the run began')), grid, state);
-    let last = -Infinity, complete = false, asking = false;
+    let last = -Infinity, complete = false, asking = false, run = 1;
 
     async function load() {
         asking = true;
         try {
-            const { points } = await get(`/jobs/${id}/host${query({ points: POINTS })}`, { signal });
+            const { points } = await get(`/jobs/${id}/host${query({ points: POINTS, run })}`, { signal });
             const some = points?.at?.length > 0;
             element.hidden = false;
             grid.hidden = !some;
@@ -68,7 +68,12 @@ export function hostPanel({ id, signal, failed }) {
     return {
         element,
         update(job) {
-            const due = performance.now() - last >= EVERY;
+            const other = (job.run ?? 1) !== run;
+            const due = other || performance.now() - last >= EVERY;
+            if (other) {
+                run = job.run;
+                complete = false;
+            }
             if (!job.started_at || complete || asking || !due && !isFinal(job.state))
                 return;
             last = performance.now();

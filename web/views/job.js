@@ -12,6 +12,7 @@ import { hostPanel } from './host_panel.js';
 import { jobHeader } from './job_header.js';
 import { noticesPanel } from './notices.js';
 import { phasesPanel } from './phases.js';
+import { ofRun, runsPanel, shownRun } from './runs.js';
 
 const LIVE = 1, CLEANING = 2; /* seconds between looks */
 const CONCLUDING = 15; /* looks, for the findings of a job that has just ended */
@@ -20,16 +21,30 @@ const HOLD = 30; /* seconds that the server may keep us waiting for a queued job
 export function jobView(context, id) {
     const { main, signal } = context;
     const shared = { ...context, id };
-    let watch = null;
+    let watch = null, last = null, chosen = Number(context.search.get('run')) || null;
     const header = jobHeader({ ...shared, again: () => watch.again() });
     const panels = {
         notices: noticesPanel(), phases: phasesPanel(), findings: findingsPanel(), chart: chartPanel(shared), host: hostPanel(shared),
         params: paramsPanel(), environment: environmentPanel(), links: linksPanel(id),
     };
+    const runs = runsPanel((run) => {
+        const asked = new URLSearchParams(location.search);
+        chosen = run;
+        asked.set('run', run);
+        history.replaceState(null, '', `${location.pathname}?${asked}`);
+        update(last);
+    });
+    function update(job) {
+        const shown = shownRun(job, chosen);
+        last = job;
+        runs.update(job, shown);
+        for (const panel of Object.values(panels))
+            panel.update(ofRun(job, shown));
+    }
     const show = (...names) => names.map((name) => panels[name].element);
     const page = h('div', { class: 'job', hidden: true }, header.element, show('notices'),
         h('div', { class: 'columns' },
-            h('div', { class: 'wide' }, show('phases', 'findings', 'chart', 'host')),
+            h('div', { class: 'wide' }, runs.element, show('phases', 'findings', 'chart', 'host')),
             h('div', { class: 'narrow' }, show('params', 'links'))),
         show('environment'));
     fill(main, page);
@@ -44,11 +59,11 @@ export function jobView(context, id) {
             if (fresh) {
                 page.hidden = false;
                 context.title(`${title(job.state)} · job ${id}`);
-                for (const panel of [header, ...Object.values(panels)])
-                    panel.update(job);
+                header.update(job);
+                update(job);
             } else if (!isFinal(job.state)) {
                 header.update(job);
-                panels.host.update(job);
+                panels.host.update(ofRun(job, shownRun(job, chosen)));
             }
             if (!isFinal(job.state))
                 return job.state === 'queued' ? 0.1 : LIVE;

@@ -113,7 +113,7 @@ function compareForm(id) {
 
 function progressWords(p) {
     const of = p.total > 0 ? ` of ${number(p.total)} ${p.unit} (${percent(p.done / p.total, 1)})` : ` ${p.unit}`;
-    const parts = [`${p.phase}: ${number(p.done)}${of}`];
+    const parts = [`${p.runs > 1 ? `run ${number(p.run)} of ${number(p.runs)}, ` : ''}${p.phase}: ${number(p.done)}${of}`];
     if (Number.isFinite(p.rate))
         parts.push(rate(p.rate, `${p.unit}/s`));
     if (Number.isFinite(p.eta_seconds))

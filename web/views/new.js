@@ -5,6 +5,7 @@ import { bytes, number, percent, sentence, title } from '../format.js';
 import { fieldElement, fieldsOf, problemBox, showErrors } from '../form.js';
 import { empty, emptyPage } from '../parts.js';
 import { go } from '../router.js';
+import { valueWords } from './environment.js';
 
 const SETTLE = 350; /* ms without a key before the server is asked */
 
@@ -13,6 +14,7 @@ const ABOUT = [
     { name: 'note', kind: 'text', unit: '', doc: 'What this measurement is for.', choices: [] },
     { name: 'labels', kind: 'map', unit: '', doc: 'To find and compare jobs by: kernel=6.1, site=north.', choices: [] },
     { name: 'external_ref', title: 'Reference', kind: 'text', unit: '', doc: 'A ticket or build it belongs to.', choices: [] },
+    { name: 'repeat', kind: 'number', unit: '', doc: 'How often it is measured, one run after the other.', preset: 1, choices: [] },
     { name: 'priority', kind: 'number', unit: '', doc: 'Higher goes first on its target.', preset: 0, choices: [] },
 ];
 
@@ -40,7 +42,7 @@ export async function newView(context) {
 
 function draw({ main, signal, failed }, workloads, targets, model) {
     const about = ABOUT.map((field) => fieldElement(field, `/${field.name}`, field.title));
-    const params = h('div', { class: 'fields' });
+    const params = h('div', { class: 'fields' }), varied = h('p', { class: 'doc' });
     const places = targetChoice(targets, model?.target);
     const trouble = h('div');
     const verdict = h('p', { class: 'doc verdict', 'aria-live': 'polite' });
@@ -54,7 +56,7 @@ function draw({ main, signal, failed }, workloads, targets, model) {
         h('section', { class: 'card' }, h('h2', {}, 'What'),
             h('div', { class: 'field' }, h('label', { for: 'workload' }, 'Workload'), workload, summary)),
         h('section', { class: 'card' }, h('h2', { id: 'where' }, 'Where'), places.element),
-        h('section', { class: 'card' }, h('h2', {}, 'How'), params),
+        h('section', { class: 'card' }, h('h2', {}, 'How'), varied, params),
         h('section', { class: 'card' }, h('h2', {}, 'About it'), h('div', { class: 'fields' }, about.map((f) => f.element))),
         trouble, h('div', { class: 'submit' }, button, verdict));
     fill(main, h('h1', {}, model ? `New job, like job ${model.id}` : 'New job'), form);
@@ -72,8 +74,15 @@ function draw({ main, signal, failed }, workloads, targets, model) {
             for (const field of fields)
                 if (model.params[field.pointer.slice('/params/'.length)] !== undefined)
                     field.set(model.params[field.pointer.slice('/params/'.length)]);
+        text(varied, Object.keys(matrix()).length
+            ? `Its runs vary ${Object.entries(matrix()).map(([name, values]) => `${title(name)}: ${values.map((v) => valueWords(name, v)).join(', ')}`).join('; ')}, as those of job ${model.id} do.` : '');
         places.offer(workload.value);
         later();
+    }
+
+    /** What the job that this one is like varies. */
+    function matrix() {
+        return model?.workload === workload.value ? model.matrix ?? {} : {};
     }
 
     function body() {
@@ -82,6 +91,7 @@ function draw({ main, signal, failed }, workloads, targets, model) {
         return {
             workload: workload.value, target: places.value() ?? '',
             params: collect(fields, '/params/'), ...collect(about, '/'),
+            ...(Object.keys(matrix()).length ? { matrix: matrix() } : {}),
         };
     }
 
