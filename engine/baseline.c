@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SHORTEST = 3, BEFORE_LEAST = 5, SIDE_MOST = 40 };
 static const double unlikely = 3; /* standard deviations, beyond which one run is suspected */
@@ -15,15 +16,21 @@ const char *const baseline_figures[] = { BASELINE_FIGURES(X) NULL };
 #undef X
 const char *const baseline_directions[] = { "worse", "lower", "higher", "both", NULL };
 
+/* What its load counts: bytes for those that move data. */
+static bool counts_bytes(const struct baseline_run *run)
+{
+    return strcmp(run->unit, "bytes") == 0;
+}
+
 double baseline_value(int figure, const struct baseline_run *run)
 {
-    double value = 0;
+    double value = 0, load = counts_bytes(run) ? run->bytes : run->ops;
     switch (figure) {
     case FIGURE_RATE:
-        value = run->ops / run->seconds;
+        value = load / run->seconds;
         break;
     case FIGURE_RATE_WITH_FLUSH:
-        value = run->flush > 0 ? run->ops / (run->seconds + run->flush) : 0;
+        value = run->flush > 0 ? load / (run->seconds + run->flush) : 0;
         break;
     case FIGURE_BYTES:
         value = run->bytes / run->seconds;
@@ -172,9 +179,9 @@ static void say_value(int figure, const struct baseline_run *run, double value,
                       char text[BASELINE_SENTENCE])
 {
     char figures[WORDS];
-    if (figure <= FIGURE_RATE_WITH_FLUSH)
+    if (figure <= FIGURE_RATE_WITH_FLUSH && !counts_bytes(run))
         say(text, "%s %s per second", words_digits(value, figures), run->unit);
-    else if (figure == FIGURE_BYTES)
+    else if (figure <= FIGURE_BYTES)
         say(text, "%s per second", words_bytes(value, figures));
     else
         say(text, "%s", words_seconds(figure == FIGURE_SECONDS ? value : value / 1e9, figures));

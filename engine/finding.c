@@ -127,6 +127,20 @@ static const struct field cache_fields[] = {
     FIELD_NUMBER(struct cache_data, share, "The one over the other, at most 1."),
     FIELD_END,
 };
+static const struct field saturation_fields[] = {
+    FIELD_CHOICE(struct saturation_data, model, "The simplest law that fits.",
+                 .choices = scalability_models),
+    FIELD_NUMBER(struct saturation_data, gamma, "Rate of one lane, per second, by the law."),
+    FIELD_NUMBER(struct saturation_data, alpha, "Contention: the share that waits its turn."),
+    FIELD_NUMBER(struct saturation_data, beta, "Coherence: what each pair of lanes costs."),
+    FIELD_NUMBER(struct saturation_data, peak_at, "Lanes at the highest rate; null: no peak."),
+    FIELD_NUMBER(struct saturation_data, peak, "The rate there, per second."),
+    FIELD_NUMBER(struct saturation_data, roof,
+                 "What contention alone would leave, per second; null: no roof."),
+    FIELD_NUMBER(struct saturation_data, from, "The least lanes that were tried."),
+    FIELD_NUMBER(struct saturation_data, to, "The most."),
+    FIELD_END,
+};
 static const struct field no_fields[] = { FIELD_END };
 
 static const struct shape {
@@ -143,6 +157,7 @@ static const struct shape {
     [FINDING_LOAD] = { load_fields, sizeof(struct load_data) },
     [FINDING_DISTURBED] = { disturbed_fields, sizeof(struct disturbed_data) },
     [FINDING_REPEATS] = { repeats_fields, sizeof(struct repeats_data) },
+    [FINDING_SATURATION] = { saturation_fields, sizeof(struct saturation_data) },
     [FINDING_CACHE] = { cache_fields, sizeof(struct cache_data) },
     [FINDING_SHARED_DEVICE] = { no_fields, 1 },
 };

@@ -17,6 +17,7 @@
     X(LOAD, "load")                   \
     X(DISTURBED, "disturbed")         \
     X(REPEATS, "repeats")             \
+    X(SATURATION, "saturation")       \
     X(SHARED_DEVICE, "shared-device") \
     X(CACHE, "cache")
 
@@ -69,5 +70,8 @@ must_check int findings_of_host(const struct phase_total *phase, const struct ho
 /* What the runs of each point came to, a finding for each phase; nothing for fewer than two runs. */
 must_check int findings_of_runs(const struct run_rates *runs, size_t n, struct findings *findings,
                                 struct problem *why);
+/* How the rate grows with the lanes, over runs that differ in these alone; from four numbers of lanes on. */
+must_check int findings_of_lanes(const struct run_rates *runs, size_t n, struct findings *findings,
+                                 struct problem *why);
 /* The state directory and the target share a device. */
 must_check int findings_of_shared_device(struct findings *findings, struct problem *why);

@@ -1,5 +1,6 @@
 /* The numbers of each kind of finding, as the interface names them. Private to engine/finding*.c. */
 #pragma once
+#include "engine/analysis/scalability.h"
 #include "engine/finding.h"
 
 struct line_data {
@@ -55,6 +56,11 @@ struct point_data {
 };
 struct repeats_data {
     struct array points; /* struct point_data */
+};
+
+struct saturation_data {
+    int model;
+    double alpha, beta, gamma, peak_at, peak, roof, from, to;
 };
 
 extern const char *const knee_shapes[];

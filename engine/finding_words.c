@@ -340,3 +340,28 @@ void say_repeats(struct finding *finding, const char *unit)
     else
         say(finding, " of one run each: how much runs differ is not known.");
 }
+
+void say_saturation(struct finding *finding, const struct phase_total *phase)
+{
+    const struct saturation_data *d = finding->data.object;
+    char verb[WORDS], from[WORDS], to[WORDS], rate[WORDS], share[WORDS], at[WORDS];
+    say(finding, "%s with %s to %s threads ", opening(phase, verb), words_count(d->from, from),
+        words_count(d->to, to));
+    if (d->model == SCALES_LINEAR)
+        say(finding, "grows in step with them, by %s each",
+            words_rate(d->gamma, phase->unit, rate));
+    else if (d->alpha < 0)
+        say(finding, "grows faster than they do, from %s for one",
+            words_rate(d->gamma, phase->unit, rate));
+    else
+        say(finding, "loses %s of the work to waiting for turns", words_percent(d->alpha, share));
+    if (isfinite(d->peak_at))
+        say(finding, " and is fastest with %s of them%s, at %s; more make it slower",
+            words_count(d->peak_at, at),
+            d->peak_at > d->to ? ", by the law: so many were not tried" : "",
+            words_rate(d->peak, phase->unit, rate));
+    else if (isfinite(d->roof))
+        say(finding, ": however many there are, it stays below %s",
+            words_rate(d->roof, phase->unit, rate));
+    say(finding, finding->low_confidence ? "; low confidence, from few numbers of threads." : ".");
+}

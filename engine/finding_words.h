@@ -15,3 +15,4 @@ void say_disturbed(struct finding *finding, const struct phase_total *phase);
 void say_repeats(struct finding *finding, const char *unit);
 void say_cache(struct finding *finding, const struct phase_total *phase);
 void say_shared_device(struct finding *finding);
+void say_saturation(struct finding *finding, const struct phase_total *phase);

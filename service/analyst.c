@@ -152,7 +152,9 @@ static int compare_runs(struct work *work, struct problem *why)
         return 0;
     for (size_t i = 0; i < job->runs_n; i++)
         rates[i] = job_run_rates(job, &job->runs[i]);
-    return findings_of_runs(rates, job->runs_n, &work->findings, why);
+    return findings_of_runs(rates, job->runs_n, &work->findings, why) < 0
+               ? -1
+               : findings_of_lanes(rates, job->runs_n, &work->findings, why);
 }
 
 /* What this look misses the next one finds: it goes over the whole history. */
