@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 struct io_session {
     struct io_uring ring;
@@ -15,6 +17,7 @@ struct io_session {
 
 struct io_file {
     int fd;
+    bool in_memory;  /* tmpfs */
     bool registered; /* as the ring's file 0 */
 };
 
@@ -89,6 +92,18 @@ static struct io_session *uring_close(struct io_session *session)
     return NULL;
 }
 
+/* The kernel takes a file of tmpfs for one that may make it wait, and hands all its operations to threads of its
+ * own. It never does: reads are then done at once where it is told so (O_NONBLOCK has no other meaning there);
+ * writes go to a thread all the same, and need not be tried before. */
+static bool never_waits(int fd)
+{
+    struct statfs facts;
+    int flags = fcntl(fd, F_GETFL);
+    if (fstatfs(fd, &facts) != 0 || facts.f_type != TMPFS_MAGIC || flags < 0)
+        return false;
+    return fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
 static int uring_file_open(struct io_session *session, const char *name, unsigned flags,
                            struct io_file **ret, struct problem *why)
 {
@@ -100,6 +115,7 @@ static int uring_file_open(struct io_session *session, const char *name, unsigne
         free(file);
         return -1;
     }
+    file->in_memory = never_waits(file->fd);
     if (session->have_ring)
         file->registered = io_uring_register_files(&session->ring, &file->fd, 1) == 0;
     *ret = file;
@@ -138,6 +154,8 @@ static void queue(struct io_session *session, struct io_op *op)
         io_uring_prep_write(sqe, fd, at, left, offset);
     if (file->registered)
         sqe->flags |= IOSQE_FIXED_FILE;
+    if (file->in_memory && op->verb == IO_WRITE)
+        sqe->flags |= IOSQE_ASYNC;
     io_uring_sqe_set_data(sqe, op);
 }
 

@@ -4,7 +4,7 @@
 
 BEGIN {
     FS = "\t"
-    split("raw hello first-tenth alone", r, " ")
+    split("raw hello first-tenth alone fio-uring", r, " ")
     for (i in r) reference[r[i]] = 1
     while ((getline line < marks) > 0) {
         if (line ~ /^#/ || split(line, m, /[ \t]+/) < 5) continue

@@ -3,7 +3,7 @@
 #
 #     tests/bench/run.sh [NAME...] [--csv] [--rounds N] [--files N] [--on FS,...] [--images DIR]
 #
-# NAME   create create-2 list stat remove null ingest series api startup overhead; all of them by default
+# NAME   create create-2 list stat remove null throughput ingest series api startup overhead; all of them by default
 # --csv      lines `bench,case,tool,value,unit,ratio_to_raw` instead of the table for people
 # --rounds   paired rounds (11); every tool runs once in each, the order turns
 # --files    files in a metadata round (200000)
@@ -37,7 +37,7 @@ while [ $# -gt 0 ]; do
         declare "${1#--}=$2"
         shift ;;
     -h | --help) usage; exit 0 ;;
-    create | create-2 | list | stat | remove | null | ingest | series | api | startup | overhead) names+=("$1") ;;
+    create | create-2 | list | stat | remove | null | throughput | ingest | series | api | startup | overhead) names+=("$1") ;;
     *) fail "unknown argument $1; see --help" ;;
     esac
     shift
@@ -47,7 +47,7 @@ done
 for kind in ${on//,/ }; do
     case $kind in tmpfs | ext4 | xfs | btrfs) ;; *) fail "--on $kind: one of tmpfs, ext4, xfs, btrfs" ;; esac
 done
-[ ${#names[@]} -gt 0 ] || names=(create create-2 list stat remove null ingest series api startup overhead)
+[ ${#names[@]} -gt 0 ] || names=(create create-2 list stat remove null throughput ingest series api startup overhead)
 
 asked() { # asked NAME...: is one of these benches to be run?
     local name wanted
@@ -87,9 +87,11 @@ if awk -v l="$load" 'BEGIN { exit !(l > 0.5) }'; then
 fi
 
 source "$here/metadata.sh"
+source "$here/throughput.sh"
 source "$here/service.sh"
 if asked create create-2 list stat remove; then bench_metadata; fi
 if asked null; then bench_null; fi
+if asked throughput; then bench_throughput; fi
 if asked ingest series; then bench_store; fi
 if asked api startup overhead; then bench_service; fi
 
