@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { SCATTER_ROUNDS = 3 };
+enum { SCATTER_ROUNDS = 2 };
 
 struct scatter {
     uint64_t n, mask;
