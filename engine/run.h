@@ -28,9 +28,10 @@ struct phase {
     uint64_t batch;        /* operations timed together */
     nsec interval;         /* not 0: a batch is what a lane does in this time; `batch` is 1 */
     uint64_t stride;       /* then: how many operations a lane asks for at once, by lane_admit() */
-    nsec duration;         /* a deadline; 0: none */
-    double slower;         /* ends when it has become so many times slower: slowdown.h; 0: never */
-    struct cost cost;      /* what an operation takes from the target; zero: nothing */
+    uint64_t overlap;  /* and how many it may have under way that take room only when they end */
+    nsec duration;     /* a deadline; 0: none */
+    double slower;     /* ends when it has become so many times slower: slowdown.h; 0: never */
+    struct cost cost;  /* what an operation takes from the target; zero: nothing */
     const char *cache; /* how it was before: "warm", or by what it was emptied; NULL: not said */
     bool paced; /* lanes hold their rate: an operation's latency counts from when it was due */
     uint64_t resident; /* bytes of its files in this host's memory before it */

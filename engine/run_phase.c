@@ -140,6 +140,7 @@ static int work_init(struct work *work, struct problem *why)
     if (limits_init(&work->crew.limits, fd, with->reserve, phase->cost, phase->lanes,
                     phase->interval ? phase->stride : phase->batch, why))
         return -1;
+    work->crew.limits.in_flight += phase->lanes * phase->overlap;
     work->crew.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (work->crew.wake < 0)
         return problem_errno(why, errno, "cannot make an eventfd");

@@ -335,6 +335,7 @@ static int do_operation(struct run *run, struct site *site, enum throughput_oper
         .batch = 1,
         .interval = with->interval,
         .stride = stride_of(with),
+        .overlap = with->queue_depth > 1 ? with->queue_depth : 0,
         .duration = with->max_seconds,
         .cost = { .bytes = first ? with->record_bytes : 0 },
         .cache = found.name,

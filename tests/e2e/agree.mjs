@@ -66,7 +66,7 @@ export async function assertAgrees(daemon, client, id) {
                 assert.ok(end.first_start <= first && first - end.first_start < 50e6, `${where}: first_start ${end.first_start}, first batch from ${first}`);
                 const seconds = (end.last_done - end.first_start) / 1e9;
                 close(phase.seconds, seconds, `${where}: seconds`);
-                close(phase.rate, phase.ops / seconds, `${where}: rate = ops / (last end - first start)`);
+                close(phase.rate, (phase.unit === 'bytes' ? phase.bytes : phase.ops) / seconds, `${where}: rate = what was done / (last end - first start)`);
             }
         }
     }

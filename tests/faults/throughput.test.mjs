@@ -1,0 +1,187 @@
+// Throughput on real filesystems, through the service: exact counts on each of them, a disk that gets full, a byte
+// that changed, cold beside warm, a ladder; and by hand while the wall clock jumps.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { programs, startDaemon } from '../e2e/daemon.mjs';
+import { bytesRead, canMount, makeFilesystem, sourceOf } from '../e2e/loop.mjs';
+import { assertAgrees, leftOn } from '../e2e/agree.mjs';
+
+const MIB = 1 << 20;
+const skip = !canMount && 'needs root and loop devices';
+const of = (job) => Object.fromEntries(job.phases.map((phase) => [phase.name, phase]));
+
+/* Filesystems by name → a daemon that has each as a target. */
+async function start(t, filesystems, settings = {}) {
+    const targets = {};
+    for (const [name, [kind, options]] of Object.entries(filesystems)) {
+        const filesystem = makeFilesystem(kind, options);
+        t.after(() => filesystem.close());
+        targets[name] = { path: filesystem.path, ...settings };
+    }
+    const daemon = await startDaemon({ build: 'release', targets });
+    t.after(() => daemon.close());
+    const client = daemon.client(await daemon.token('operator'));
+    async function run(target, params) {
+        const { id } = await client.submit({ workload: 'throughput', target, params });
+        return client.settled(id, { seconds: 120 });
+    }
+    return { daemon, client, targets, run };
+}
+
+test('200 MiB in records of 8 KiB are written and read, to the byte, on every filesystem', { skip }, async (t) => {
+    const { daemon, client, targets, run } = await start(t, {
+        ext4: ['ext4', { megabytes: 512 }], xfs: ['xfs', { megabytes: 512 }], btrfs: ['btrfs', { megabytes: 512 }], tmpfs: ['tmpfs', { megabytes: 512 }],
+    });
+    for (const target of Object.keys(targets))
+        for (const more of [{ backend: 'posix' }, { backend: 'uring', queue_depth: 32 }]) {
+            const job = await run(target, { file_bytes: '200MiB', record_bytes: '8KiB', interval: 0.05, ...more });
+            const where = `${target}, ${more.backend}`;
+            assert.deepEqual([job.state, job.cleanup], ['succeeded', 'done'], `${where}: ${JSON.stringify(job.problem)}`);
+            assert.deepEqual(job.phases.map(({ name, unit, ops, bytes, total, errors }) => ({ name, unit, ops, bytes, total, errors })),
+                ['write', 'read'].map((name) => ({ name, unit: 'bytes', ops: 25_600, bytes: 200 * MIB, total: 200 * MIB, errors: 0 })), where);
+            await assertAgrees(daemon, client, job.id);
+            assert.deepEqual(leftOn(targets[target].path), [], where);
+            t.diagnostic(`${where}: ${of(job).write.rate / MIB | 0} MiB/s written, ${of(job).read.rate / MIB | 0} read`);
+        }
+
+    await t.test('what is in memory is told as memory, in bytes per second, on every way to it', async () => {
+        const { items: [{ id }] } = (await client.expect(200, 'GET', '/api/v1/jobs?limit=1')).json;
+        const findings = (await client.expect(200, 'GET', `/api/v1/jobs/${id}/findings`)).json.items;
+        const cache = findings.find(({ kind, phase }) => kind === 'cache' && phase === 'read');
+        assert.equal(cache.data.resident_bytes, 200 * MIB);
+        assert.match(cache.sentence, /this measured memory/);
+        const rate = findings.find(({ kind, phase }) => kind === 'rate' && phase === 'write');
+        assert.match(rate.sentence, /Writing 200 MiB ran at [\d.,]+ [KMG]iB\/s, [\d,.]+ operations of 8 KiB per second/);
+        const series = (await client.expect(200, 'GET', `/api/v1/jobs/${id}/series?phase=write&y=rate`)).json;
+        assert.deepEqual([series.unit, series.x_unit], ['bytes/s', 'bytes']);
+        const middle = of(await client.job(id)).write.rate;
+        assert.ok(Math.max(...series.points.max) >= 0.9 * middle && Math.min(...series.points.min) <= 1.1 * middle);
+        const report = (await client.expect(200, 'GET', `/api/v1/jobs/${id}/report?format=markdown`)).text;
+        assert.match(report, /\| write \|  \|  \| 200 MiB \| 1 \| [^|]+ \| [\d.,]+ [KMG]iB\/s \|/);
+        assert.match((await client.expect(200, 'GET', `/api/v1/jobs/${id}/chart.svg?phase=write&y=rate`)).text, /bytes\/s/);
+    });
+});
+
+for (const [what, reserve] of [['the disk', '0%'], ['its reserve', '5%']])
+    test(`${what} is full before all is written: a limit with what was written, which is then read`, { skip }, async (t) => {
+        const { targets, run } = await start(t, { small: ['ext4', { megabytes: 64, mkfs: ['-m', '0'] }] }, { reserve });
+        const { bavail, bsize, blocks } = statfsSync(targets.small.path);
+        const room = bavail * bsize - (reserve === '0%' ? 0 : Math.ceil(0.05 * blocks * bsize));
+        const file_bytes = Math.ceil(room / 0.95 / 65536) * 65536; // full at 95 % of it
+        for (const more of [{ backend: 'posix' }, { backend: 'uring', queue_depth: 8 }]) {
+            const job = await run('small', { file_bytes, record_bytes: '64KiB', verify: true, ...more });
+            const { write, read } = of(job);
+            assert.deepEqual([job.state, job.cleanup], ['succeeded', 'done'], JSON.stringify(job.problem));
+            assert.equal(write.limited_by?.reason, 'space', JSON.stringify(write));
+            assert.equal(write.limited_by.errno, reserve === '0%' ? 28 : 0);
+            assert.equal(write.limited_by.at, write.bytes);
+            assert.ok(write.bytes > 0.9 * room && write.bytes <= room, `${write.bytes} of ${room} bytes`);
+            // A record after the one that failed may have gone in: it counts as done, and is not read.
+            assert.ok(read.bytes <= write.bytes && read.bytes >= write.bytes - 8 * 65536 && read.bytes === read.total);
+            assert.deepEqual(leftOn(targets.small.path), []);
+        }
+    });
+
+test('a byte that changes on the target is found, at its offset', { skip }, async (t) => {
+    const { client, targets } = await start(t, { scratch: ['tmpfs', { megabytes: 64 }] });
+    const { id } = await client.submit({
+        workload: 'throughput', target: 'scratch',
+        params: { file_bytes: '8MiB', record_bytes: '64KiB', verify: true, rate_limit: '4MiB', interval: 0.1 },
+    });
+    await client.reached(id, 'read', 1);
+    const [folder] = leftOn(targets.scratch.path), offset = 8 * MIB - 4321;
+    const file = openSync(join(targets.scratch.path, folder, 'f0000000000'), 'r+'), byte = Buffer.alloc(1);
+    readSync(file, byte, 0, 1, offset);
+    const expected = byte[0];
+    byte[0] ^= 0x40;
+    writeSync(file, byte, 0, 1, offset);
+    closeSync(file);
+    const job = await client.settled(id);
+    const hex = (value) => `0x${value.toString(16).padStart(2, '0')}`;
+    assert.equal(job.state, 'failed');
+    assert.equal(job.problem.message, `phase read: operation 127: f0000000000 has a wrong byte at offset ${offset}: expected ${hex(expected)}, found ${hex(byte[0])}`);
+    assert.equal(job.cleanup, 'done');
+});
+
+test('cold is read from the device and differs from warm', { skip }, async (t) => {
+    const { client, targets, run } = await start(t, { image: ['ext4', { megabytes: 512, direct: true }] }, { cold: 'fadvise' });
+    const device = sourceOf(targets.image.path), file_bytes = 128 * MIB;
+    async function measure(cache) {
+        const before = bytesRead(device);
+        const job = await run('image', { file_bytes, record_bytes: '64KiB', cache });
+        assert.equal(job.state, 'succeeded', JSON.stringify(job.problem));
+        const { items } = (await client.expect(200, 'GET', `/api/v1/jobs/${job.id}/findings`)).json;
+        return { read: of(job).read, fromDevice: bytesRead(device) - before, told: items.some(({ kind }) => kind === 'cache') };
+    }
+    const warm = await measure('warm'), cold = await measure('cold');
+    t.diagnostic(`warm ${warm.read.rate / MIB | 0} MiB/s, cold ${cold.read.rate / MIB | 0} MiB/s`);
+    assert.deepEqual([warm.read.cache, warm.read.resident_bytes, warm.told], ['warm', file_bytes, true]);
+    assert.deepEqual([cold.read.cache, cold.read.resident_bytes, cold.told], ['fadvise', null, false]); // 0 pages before
+    assert.ok(cold.read.seconds > 1.2 * warm.read.seconds, `cold ${cold.read.seconds} s, warm ${warm.read.seconds} s`);
+    assert.ok(cold.fromDevice >= file_bytes && warm.fromDevice < file_bytes / 4, `${cold.fromDevice} and ${warm.fromDevice} bytes`);
+});
+
+test('cold is refused, with the reason, where it cannot be', { skip }, async (t) => {
+    const { client, run } = await start(t, { memory: ['tmpfs', { megabytes: 64 }] }, { cold: 'fadvise' });
+    const job = await run('memory', { file_bytes: '1MiB', cache: 'cold' });
+    assert.deepEqual([job.state, job.problem.code, job.cleanup], ['failed', 'unsupported', 'done']);
+    assert.equal(job.problem.message, 'cache cannot be cold: this filesystem lives in memory');
+    const answer = await client.post('/api/v1/jobs', { workload: 'throughput', target: 'memory', params: { file_bytes: '1MiB', queue_depth: 2 } });
+    assert.equal(answer.status, 422);
+    assert.equal(answer.json.errors[0].pointer, '/params/queue_depth');
+});
+
+test('a ladder is one job of many points', { skip }, async (t) => {
+    const { daemon, client, run } = await start(t, { scratch: ['tmpfs', { megabytes: 256 }] });
+    const job = await run('scratch', { file_bytes: '4MiB', record_bytes: '16KiB', threads: 2, layout: 'shared-segments', ladder: 'both' });
+    assert.equal(job.state, 'succeeded', JSON.stringify(job.problem));
+    assert.equal(job.runs.length, 6); // 1 and 2 lanes, records of 4, 8 and 16 KiB
+    for (const phase of job.phases) assert.equal(phase.bytes, 4 * MIB);
+    await assertAgrees(daemon, client, job.id);
+    const { items } = (await client.expect(200, 'GET', `/api/v1/jobs/${job.id}/findings`)).json;
+    const write = items.find(({ kind, phase }) => kind === 'repeats' && phase === 'write');
+    assert.equal(write.data.points.length, 6);
+    assert.match(write.sentence, /iB\/s with/);
+});
+
+test('times are right while the wall clock jumps', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'plimsoll-clock-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const library = join(folder, 'jumping.so'), source = join(folder, 'jumping.c'), place = join(folder, 'place');
+    execFileSync('mkdir', [place]);
+    // Every look at the wall clock finds it ten years off, now ahead and now behind.
+    writeFileSync(source, `
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdatomic.h>
+        #include <time.h>
+        static atomic_uint looks;
+        int clock_gettime(clockid_t clock, struct timespec *at)
+        {
+            static int (*real)(clockid_t, struct timespec *);
+            if (!real)
+                real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+            int result = real(clock, at);
+            if (clock == CLOCK_REALTIME)
+                at->tv_sec += atomic_fetch_add(&looks, 1) % 2 ? 315360000 : -315360000;
+            return result;
+        }`);
+    execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl']);
+    const began = performance.now();
+    const journal = join(folder, 'journal.ndjson');
+    const out = execFileSync(join(programs.release, 'plimsoll-runner'),
+        ['run', 'throughput', '--on', place, '--json', '--journal', journal, 'file_bytes=4MiB', 'record_bytes=64KiB', 'threads=2', 'interval=0.1', 'rate_limit=16MiB'],
+        { env: { ...process.env, LD_PRELOAD: library }, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    const took = (performance.now() - began) / 1000, { phases } = JSON.parse(out);
+    const years = new Set(execFileSync('grep', ['-o', '"at":"20[0-9]*', journal], { encoding: 'utf8' }).trim().split('\n'));
+    assert.ok(years.size > 1, `the clock did jump: ${[...years]}`);
+    for (const phase of phases) {
+        assert.ok(phase.seconds > 0.45 && phase.seconds < took, `${phase.name}: ${phase.seconds} s of ${took}`);
+        assert.ok(phase.max < took * 1e9 && phase.min >= 0);
+    }
+    assert.deepEqual(readdirSync(place), []);
+});
