@@ -3,6 +3,7 @@
 #include "engine/base/lock.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
+#include "service/open_jobs.h"
 #include "service/outage.h"
 #include "service/retries.h"
 
@@ -14,17 +15,6 @@ enum { DESCRIPTORS = 8 }; /* to start a runner and to follow it */
 #define LOOK_EVERY (5 * NSEC_PER_SEC) /* hints can be lost; this is what is relied upon */
 #define GAP_FIRST  (100 * NSEC_PER_MSEC)
 #define GAP_MOST   (5 * NSEC_PER_SEC)
-
-struct open_job {
-    job_id id;
-    int state, cleanup;
-    bool deleting;
-    char *target;
-};
-struct open_jobs {
-    size_t n, room;
-    struct open_job *at;
-};
 
 struct dispatcher {
     struct dispatcher_settings settings;
@@ -39,80 +29,6 @@ struct dispatcher {
     bool nudged, stop;      /* lock */
     struct problem problem; /* lock: why jobs are not taken; code 0: they are */
 };
-
-/* ---- the open jobs ---- */
-
-static void open_jobs_done(struct open_jobs *jobs)
-{
-    for (size_t i = 0; i < jobs->n; i++)
-        free(jobs->at[i].target);
-    free(jobs->at);
-}
-
-static int note_open(void *arg, const struct job *job, struct problem *why)
-{
-    struct open_jobs *jobs = arg;
-    if (jobs->n == jobs->room) {
-        size_t room = jobs->room ? 2 * jobs->room : 16;
-        struct open_job *at = realloc(jobs->at, room * sizeof *at);
-        if (!at)
-            return problem_memory(why);
-        jobs->at = at;
-        jobs->room = room;
-    }
-    char *target = strdup(job->target);
-    if (!target)
-        return problem_memory(why);
-    jobs->at[jobs->n++] =
-        (struct open_job){ job->id, job->state, job->cleanup, job->deleting, target };
-    return 0;
-}
-
-static bool is_under_way(const struct open_job *job)
-{
-    if (job->state == JOB_QUEUED)
-        return false;
-    return !job_state_final(job->state) || job->cleanup == CLEANUP_PENDING ||
-           job->cleanup == CLEANUP_RUNNING;
-}
-
-static bool any_queued(const struct open_jobs *jobs)
-{
-    for (size_t i = 0; i < jobs->n; i++)
-        if (jobs->at[i].state == JOB_QUEUED)
-            return true;
-    return false;
-}
-
-/* ---- what is free ---- */
-
-/* Whether a job under way works on the same device, through another target. */
-static bool device_busy(struct prober *prober, const struct targets *targets,
-                        const struct target *target, const struct target_facts *facts,
-                        const struct open_jobs *jobs)
-{
-    for (size_t i = 0; i < jobs->n; i++) {
-        const struct open_job *job = &jobs->at[i];
-        struct target_facts other;
-        if (!is_under_way(job) || strcmp(job->target, target->name) == 0)
-            continue;
-        const struct target *beside = targets_find(targets, job->target);
-        if (target->concurrent && (!beside || beside->concurrent))
-            continue;
-        if (prober_facts(prober, job->target, &other) && other.device == facts->device)
-            return true;
-    }
-    return false;
-}
-
-/* One whose filesystem has not been seen yet is not free. */
-static bool is_free(struct prober *prober, const struct targets *targets,
-                    const struct target *target, const struct open_jobs *jobs)
-{
-    struct target_facts facts;
-    return prober_facts(prober, target->name, &facts) &&
-           !device_busy(prober, targets, target, &facts, jobs);
-}
 
 /* ---- adopting ---- */
 
@@ -131,7 +47,7 @@ static int adopt(struct dispatcher *dispatcher, struct open_job *open, enum agai
     struct open_job now = { .state = job.state, .cleanup = job.cleanup };
     bool retry = again == AGAIN &&
                  (job.cleanup == CLEANUP_BLOCKED || (job.cleanup == CLEANUP_KEPT && job.deleting));
-    if (!is_under_way(&now) && !retry)
+    if (!open_job_under_way(&now) && !retry)
         return 0;
     if (retry && store_job_cleanup_because(settings->store, job.id, CLEANUP_PENDING,
                                            job.cleanup_reason, &refused) < 0) {
@@ -183,7 +99,7 @@ static int remove_kept(struct dispatcher *dispatcher, struct open_job *job,
     const struct targets *targets = prober_hold(settings->prober);
     const struct target *target = targets_find(targets, job->target);
     bool is_there = target != NULL;
-    bool now = is_there && is_free(settings->prober, targets, target, jobs);
+    bool now = is_there && open_jobs_leave_free(jobs, settings->prober, targets, target);
     prober_release(settings->prober, targets);
     if (!is_there)
         return store_job_cleanup_because(settings->store, job->id, CLEANUP_KEPT,
@@ -240,7 +156,7 @@ static char *free_targets(struct dispatcher *dispatcher, const struct open_jobs 
     struct text text = { 0 };
     for (size_t i = 0; i < targets->n; i++) {
         const struct target *target = &targets->at[i];
-        if (is_free(prober, targets, target, jobs))
+        if (open_jobs_leave_free(jobs, prober, targets, target))
             text_addf(&text, "%s%s", text.n ? "," : "", target->name);
     }
     prober_release(prober, targets);
@@ -282,7 +198,7 @@ static int claim(struct dispatcher *dispatcher, const struct open_jobs *jobs, st
         return problem_memory(why);
     if (!*targets)
         return 0;
-    if (any_queued(jobs) && check_descriptors(why) < 0)
+    if (open_jobs_wait(jobs) && check_descriptors(why) < 0)
         return -1;
     scoped(job_done) struct job job = { 0 };
     int claimed = store_job_claim(settings->store, settings->host, targets, &job, why);
@@ -309,12 +225,6 @@ static bool is_stopped(struct dispatcher *dispatcher)
 {
     scoped_lock(&dispatcher->lock);
     return dispatcher->stop;
-}
-
-static int list_open(struct dispatcher *dispatcher, struct open_jobs *jobs, struct problem *why)
-{
-    return store_job_open(dispatcher->settings.store, dispatcher->settings.host, note_open, jobs,
-                          why);
 }
 
 static int prepare_store(struct dispatcher *dispatcher, struct problem *why)
@@ -348,11 +258,13 @@ static void now_ready(struct dispatcher *dispatcher)
 
 static int pass(struct dispatcher *dispatcher, struct problem *why)
 {
+    const struct dispatcher_settings *settings = &dispatcher->settings;
     if (prepare_store(dispatcher, why) < 0)
         return -1;
     for (int claimed = 1; claimed > 0 && !is_stopped(dispatcher);) {
         scoped(open_jobs_done) struct open_jobs jobs = { 0 };
-        if (list_open(dispatcher, &jobs, why) < 0 || look_after(dispatcher, &jobs, why) < 0)
+        if (open_jobs_list(settings->store, settings->host, &jobs, why) < 0 ||
+            look_after(dispatcher, &jobs, why) < 0)
             return -1;
         now_ready(dispatcher);
         if ((claimed = claim(dispatcher, &jobs, why)) < 0)
