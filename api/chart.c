@@ -107,7 +107,9 @@ int phase_chart(struct api *api, const struct job *job, const struct phase_total
     series_unit(query->y, chart.x_unit, unit);
     snprintf(title, sizeof title, "job %lld", (long long)job->id);
     if (phase) {
-        title_of(phase, query->y, unit, title, sizeof title);
+        size_t n =
+            job->runs_n > 1 ? (size_t)snprintf(title, sizeof title, "run %u, ", phase->run) : 0;
+        title_of(phase, query->y, unit, title + n, sizeof title - n);
         mark_findings(&chart, job, phase);
         if (store_series(api->app->store, &ask, &series, why))
             return -1;

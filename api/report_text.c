@@ -4,13 +4,17 @@
 #include "api/chart.h"
 #include "api/document.h"
 #include "api/environment_rows.h"
+#include "api/report_runs.h"
 #include "api/series.h"
 #include "engine/base/field_json.h"
 #include "engine/words.h"
 
 #include <math.h>
 
-enum { LINE = 700 };
+enum {
+    LINE = 700,
+    PICTURES_MOST = 12, /* of a job of several runs: some 30 KB each */
+};
 
 static void say_head(struct document *to, const struct job *job)
 {
@@ -43,19 +47,20 @@ static const char *text_of(const json_t *object, const char *name)
 }
 
 /* Of a phase of this run; phase "" and run 0: of the whole job. Returns how many. */
-static size_t say_findings(struct document *to, const json_t *findings, const char *phase,
-                           unsigned run)
+static size_t say_findings(struct document *to, const struct job *job, const json_t *findings,
+                           const char *phase, unsigned run)
 {
     size_t i, told = 0;
     json_t *finding;
     json_array_foreach(findings, i, finding)
     {
         if (strcmp(text_of(finding, "phase"), phase) != 0 ||
-            json_integer_value(json_object_get(finding, "run")) != (json_int_t)run)
+            json_integer_value(json_object_get(finding, "run")) != (json_int_t)run ||
+            !report_tells(job, finding))
             continue;
         if (told++ == 0) {
             char title[64];
-            snprintf(title, sizeof title, run > 1 ? "%s, run %u" : "%s",
+            snprintf(title, sizeof title, run && job->runs_n > 1 ? "%s, run %u" : "%s",
                      phase[0] ? phase : "The job", run);
             document_heading(to, 3, title);
         }
@@ -64,15 +69,14 @@ static size_t say_findings(struct document *to, const json_t *findings, const ch
     return told;
 }
 
-static void say_all_findings(struct document *to, const struct job *job)
+static void say_all_findings(struct document *to, const struct job *job, const json_t *findings)
 {
-    scoped_json json_t *findings = json_loads(job->findings ? job->findings : "[]", 0, NULL);
     size_t told = 0;
     document_heading(to, 2, "What the numbers say");
     for (size_t i = 0; i < job->phases_n; i++)
         if (job->phases[i].leg <= 1)
-            told += say_findings(to, findings, job->phases[i].name, job->phases[i].run);
-    told += say_findings(to, findings, "", 0);
+            told += say_findings(to, job, findings, job->phases[i].name, job->phases[i].run);
+    told += say_findings(to, job, findings, "", 0);
     if (told == 0)
         document_paragraph(to, job_state_final(job->state) ? "Nothing was concluded (yet)."
                                                            : "It has not ended.");
@@ -88,10 +92,10 @@ static void say_per_second(double value, bool bytes, char text[WORDS])
         words_digits(value, text);
 }
 
-static void say_phase(struct document *to, const struct phase_total *phase)
+static void say_phase(struct document *to, const struct phase_total *phase, bool of_several)
 {
-    char ops[WORDS], seconds[WORDS], rate[WORDS] = "", p50[WORDS], p99[WORDS], max[WORDS],
-                                     lanes[WORDS];
+    char run[WORDS], ops[WORDS], seconds[WORDS], rate[WORDS] = "", p50[WORDS], p99[WORDS],
+                                                 max[WORDS], lanes[WORDS];
     double took = phase_seconds(phase), first = phase_first_rate(phase);
     bool bytes = phase_counts_bytes(phase);
     char first_rate[WORDS] = "";
@@ -106,6 +110,7 @@ static void say_phase(struct document *to, const struct phase_total *phase)
     if (isfinite(first) && !phase->at_load)
         say_per_second(first, bytes, first_rate);
     const char *const cells[] = {
+        words_count(phase->run, run),
         phase->name,
         phase->limit.reached ? limit_reasons[phase->limit.reason] : "",
         phase->at_load ? "measurements"
@@ -120,24 +125,23 @@ static void say_phase(struct document *to, const struct phase_total *phase)
         p99,
         max,
     };
-    document_row(to, cells);
+    document_row(to, cells + !of_several);
 }
 
 static void say_phases(struct document *to, const struct job *job)
 {
-    static const char *const head[] = { "Phase",      "Ended early by",
-                                        "Unit",       "Done",
-                                        "Lanes",      "Took",
-                                        "Per second", "Until the first lane ended",
-                                        "p50",        "p99",
-                                        "Longest" };
+    static const char *const head[] = { "Run",  "Phase",      "Ended early by",
+                                        "Unit", "Done",       "Lanes",
+                                        "Took", "Per second", "Until the first lane ended",
+                                        "p50",  "p99",        "Longest" };
+    bool several = job->runs_n > 1;
     if (job->phases_n == 0)
         return;
     document_heading(to, 2, "Phases");
-    document_table(to, COUNT_OF(head), 3);
-    document_row(to, head);
+    document_table(to, COUNT_OF(head) - !several, 3 + several);
+    document_row(to, head + !several);
     for (size_t i = 0; i < job->phases_n; i++)
-        say_phase(to, &job->phases[i]);
+        say_phase(to, &job->phases[i], several);
 }
 
 static void say_limits(struct document *to, const struct job *job)
@@ -202,21 +206,33 @@ static void say_environment(struct document *to, const char *title,
 
 /* --- pictures --- */
 
+/* A run's picture stands for those of its point. */
+static bool is_first_of_point(const struct job *job, unsigned run)
+{
+    for (size_t i = 0; i < job->runs_n && job->runs[i].run < run; i++)
+        for (size_t k = i + 1; k < job->runs_n; k++)
+            if (job->runs[k].run == run && job->runs[k].point == job->runs[i].point)
+                return false;
+    return true;
+}
+
 static int draw_phases(struct api *api, struct document *to, const struct job *job,
                        struct problem *why)
 {
     if (!to->kind->picture || job->phases_n == 0)
         return 0;
-    document_heading(to, 2, "Charts");
-    for (size_t i = 0; i < job->phases_n; i++) {
+    size_t left = job->runs_n > 1 ? PICTURES_MOST : job->phases_n;
+    document_heading(to, 2, job->runs_n > 1 ? "Charts, of the first runs" : "Charts");
+    for (size_t i = 0; i < job->phases_n && left; i++) {
         const struct phase_total *phase = &job->phases[i];
         const struct chart_query ask = { .run = phase->run,
                                          .y = phase_counts_bytes(phase) ? SERIES_RATE : 0,
                                          .width = 900,
                                          .height = 340 };
         scoped_free char *svg = NULL;
-        if (phase->leg > 1) /* in the picture of the first leg */
+        if (phase->leg > 1 || !is_first_of_point(job, phase->run)) /* in another's picture */
             continue;
+        left--;
         if (phase_chart(api, job, phase, &ask, CHART_IN_PAGE, &svg, why))
             return -1;
         document_picture(to, svg);
@@ -237,7 +253,9 @@ int report_text(struct api *api, const struct job *job, const struct document_ki
              job->imported ? job->name : job->target, (long long)job->id, job_states[job->state]);
     document_begin(&to, kind, title);
     say_head(&to, job);
-    say_all_findings(&to, job);
+    scoped_json json_t *findings = json_loads(job->findings ? job->findings : "[]", 0, NULL);
+    say_all_findings(&to, job, findings);
+    say_runs(&to, job, findings);
     if (draw_phases(api, &to, job, why)) {
         text_done(&to.out);
         return -1;
@@ -245,6 +263,7 @@ int report_text(struct api *api, const struct job *job, const struct document_ki
     say_phases(&to, job);
     say_limits(&to, job);
     say_members(&to, "Parameters", job->params);
+    say_members(&to, "Varied", job->matrix);
     say_members(&to, "Labels", job->labels);
     say_environment(&to, "Software configuration", rows, rows_n, false);
     say_environment(&to, "Hardware configuration", rows, rows_n, true);

@@ -115,6 +115,16 @@ test('two times two points, twice, through a daemon that is killed in the middle
         assert.deepEqual([...new Set(third.map((finding) => finding.run))].sort(), [3, null]);
         assert.equal(third.filter((finding) => finding.run === null).length, all.filter((finding) => finding.run === null).length);
     });
+    await t.test('the report has the runs, and of each point one picture', async () => {
+        const text = (await client.expect(200, 'GET', `/api/v1/jobs/${id}/report?format=markdown`)).text;
+        assert.match(text, new RegExp(`## Runs\\n\\n8 runs, in an order that the seed ${seed} fixes`));
+        for (const run of job.runs) assert.match(text, new RegExp(`^\\| ${run.run} \\| threads ${run.params.threads}, layout ${run.params.layout} \\| succeeded \\|`, 'm'));
+        assert.equal(text.match(/^\| \d \| (create|list|stat|remove) \|/gm).length, 32);
+        assert.match(text, /### create\n\nCreating ran at .*\n\n\| Point \| Runs \| Median per second \|/);
+        const html = (await client.expect(200, 'GET', `/api/v1/jobs/${id}/report?format=html`)).text;
+        assert.equal(html.match(/<svg/g).length, 12, 'no more pictures than are worth looking at');
+        assert.ok(html.length < 1_000_000, `${html.length} bytes`);
+    });
 });
 
 test('a runner killed in its third run: two stand, one has failed, the others are skipped, and all is removed', async (t) => {
