@@ -163,6 +163,8 @@ export function sentence(words) {
 
 /** "1 file", "2 files": the unit's plural is what the API sends. */
 export function count(n, unit) {
+    if (unit === 'bytes')
+        return bytes(n);
     const one = unit.replace(/ies$/, 'y').replace(/(ch|sh|x)es$/, '$1').replace(/s$/, '');
     return `${number(n)} ${n === 1 ? one : unit}`;
 }

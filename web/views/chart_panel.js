@@ -15,6 +15,7 @@ export function chartPanel({ id, signal, search, failed }) {
         phase: search.get('phase'), run: Number(search.get('run')) || null, y: MEASURES[search.get('y')] ? search.get('y') : 'elapsed',
         x: search.get('x') === 'at' ? 'at' : 'load', log: search.get('log') === '1', range: rangeOf(search),
     };
+    let chosenY = MEASURES[search.get('y')] !== undefined; /* by the reader, what is shown */
     let job = null, phase = null, series = null, whole = null, asking = null, seen = '';
 
     const tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Phase' });
@@ -52,6 +53,7 @@ export function chartPanel({ id, signal, search, failed }) {
         if (name === 'x')
             want.range = null;
         want[name] = value;
+        chosenY = chosenY || name === 'y';
         whole = null;
         note();
         load();
@@ -223,6 +225,10 @@ export function chartPanel({ id, signal, search, failed }) {
             const running = job.phases.find((p) => p.name === job.progress?.phase);
             const before = phase && key(phase);
             phase = chosen ?? running ?? job.phases[0];
+            if (!chosenY && phase.unit === 'bytes') { /* its batches are stretches of time, all alike */
+                want.y = 'rate';
+                panel.querySelector('#chart-y').value = want.y;
+            }
             const look = JSON.stringify([job.phases.map(key), key(phase)]);
             if (look !== seen)
                 drawTabs();

@@ -2,7 +2,7 @@
 import { patch, post, query, remove } from '../api.js';
 import { confirm } from '../dialog.js';
 import { announce, attribute, fill, h, text } from '../dom.js';
-import { UNKNOWN, count, duration, number, percent, rate } from '../format.js';
+import { UNKNOWN, bytes, count, duration, number, percent, rate } from '../format.js';
 import { badge, bar, time } from '../parts.js';
 import { go } from '../router.js';
 import { STATES, isFinal } from '../words.js';
@@ -112,8 +112,9 @@ function compareForm(id) {
 }
 
 function progressWords(p) {
-    const of = p.total > 0 ? ` of ${number(p.total)} ${p.unit} (${percent(p.done / p.total, 1)})` : ` ${p.unit}`;
-    const parts = [`${p.runs > 1 ? `run ${number(p.run)} of ${number(p.runs)}, ` : ''}${p.phase}: ${number(p.done)}${of}`];
+    const done = p.unit === 'bytes' ? bytes(p.done) : number(p.done), total = count(p.total, p.unit);
+    const of = p.total > 0 ? ` of ${total} (${percent(p.done / p.total, 1)})` : p.unit === 'bytes' ? '' : ` ${p.unit}`;
+    const parts = [`${p.runs > 1 ? `run ${number(p.run)} of ${number(p.runs)}, ` : ''}${p.phase}: ${done}${of}`];
     if (Number.isFinite(p.rate))
         parts.push(rate(p.rate, `${p.unit}/s`));
     if (Number.isFinite(p.eta_seconds))

@@ -22,15 +22,20 @@ function tableOf(phases) {
     const one = phases.every((p) => p.unit === phases[0].unit) ? phases[0].unit : null;
     const columns = [
         runs && ['Run', (p) => number(p.run)],
-        one ? [title(one), (p) => number(p.ops)] : ['Operations', (p) => `${number(p.ops)} ${p.unit}`],
+        one === 'bytes' ? ['Operations', (p) => number(p.ops)] : one ? [title(one), (p) => number(p.ops)] : ['Operations', (p) => `${number(p.ops)} ${p.unit}`],
         data && ['Data', (p) => (p.bytes > 0 ? bytes(p.bytes) : UNKNOWN)],
         ['Time', (p) => seconds(p.seconds)],
         ['Rate', (p) => rate(p.rate, `${p.unit}/s`), 'strong'],
+        one === 'bytes' && ['Operations/s', (p) => number(p.ops_per_second)],
         ...LATENCIES.map(([name, words]) => [words, (p) => nanoseconds(p.latency_ns?.[name])]),
         flushed && ['Flush', (p) => (p.flush_seconds > 0 ? seconds(p.flush_seconds) : UNKNOWN)],
         flushed && ['Rate with it', (p) => (p.flush_seconds > 0 ? rate(p.rate_with_flush, `${p.unit}/s`) : UNKNOWN)],
         some((p) => p.lanes > 1) && ['Lanes', (p) => number(p.lanes)],
         some((p) => p.lanes > 1) && ['First done', (p) => seconds(p.first_done_seconds)],
+        some((p) => p.lanes > 1 && p.first_done_rate > 0) && ['Rate until then', (p) => rate(p.first_done_rate, `${p.unit}/s`)],
+        some((p) => p.sync_seconds > 0) && ['Of it syncing', (p) => (p.sync_seconds > 0 ? seconds(p.sync_seconds) : UNKNOWN)],
+        some((p) => p.cache) && ['Caches before', (p) => p.cache ?? UNKNOWN],
+        some((p) => p.resident_bytes > 0) && ['In memory before', (p) => (p.resident_bytes > 0 ? bytes(p.resident_bytes) : UNKNOWN)],
         wrong && ['Errors', (p) => number(p.errors)],
         limits && ['Ended by', (p) => (p.limited_by ? p.limited_by.reason : UNKNOWN)],
     ].filter(Boolean);
