@@ -1,6 +1,6 @@
 // Throughput on real filesystems, through the service: exact counts on each of them, a disk that gets full, a byte
 // that changed, cold beside warm, a ladder; and by hand while the wall clock jumps.
-import test from 'node:test';
+import test, { after, before } from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
@@ -12,31 +12,37 @@ import { assertAgrees, leftOn } from '../e2e/agree.mjs';
 
 const MIB = 1 << 20;
 const skip = !canMount && 'needs root and loop devices';
+const mounted = {};
 const of = (job) => Object.fromEntries(job.phases.map((phase) => [phase.name, phase]));
 
-/* Filesystems by name → a daemon that has each as a target. */
-async function start(t, filesystems, settings = {}) {
-    const targets = {};
-    for (const [name, [kind, options]] of Object.entries(filesystems)) {
-        const filesystem = makeFilesystem(kind, options);
-        t.after(() => filesystem.close());
-        targets[name] = { path: filesystem.path, ...settings };
-    }
-    const daemon = await startDaemon({ build: 'release', targets });
-    t.after(() => daemon.close());
-    const client = daemon.client(await daemon.token('operator'));
-    async function run(target, params) {
-        const { id } = await client.submit({ workload: 'throughput', target, params });
-        return client.settled(id, { seconds: 120 });
-    }
-    return { daemon, client, targets, run };
+/* Filesystems by name: kind, options, settings of the target. One daemon has them all. */
+const filesystems = {
+    ext4: ['ext4', { megabytes: 512 }], xfs: ['xfs', { megabytes: 512 }], btrfs: ['btrfs', { megabytes: 512 }], tmpfs: ['tmpfs', { megabytes: 512 }, { cold: 'fadvise' }],
+    full: ['ext4', { megabytes: 64, mkfs: ['-m', '0'] }, { reserve: '0%' }], reserved: ['ext4', { megabytes: 64, mkfs: ['-m', '0'] }, { reserve: '5%' }],
+    image: ['ext4', { megabytes: 512, direct: true }, { cold: 'fadvise' }],
+};
+const targets = {};
+let daemon, client;
+
+before(async () => {
+    if (skip) return;
+    for (const [name, [kind, options, settings]] of Object.entries(filesystems))
+        targets[name] = { path: (mounted[name] = makeFilesystem(kind, options)).path, ...settings };
+    daemon = await startDaemon({ build: 'release', targets });
+    client = daemon.client(await daemon.token('operator'));
+});
+after(async () => {
+    await daemon?.close();
+    for (const filesystem of Object.values(mounted)) filesystem.close();
+});
+
+async function run(target, params) {
+    const { id } = await client.submit({ workload: 'throughput', target, params });
+    return client.settled(id, { seconds: 120 });
 }
 
 test('200 MiB in records of 8 KiB are written and read, to the byte, on every filesystem', { skip }, async (t) => {
-    const { daemon, client, targets, run } = await start(t, {
-        ext4: ['ext4', { megabytes: 512 }], xfs: ['xfs', { megabytes: 512 }], btrfs: ['btrfs', { megabytes: 512 }], tmpfs: ['tmpfs', { megabytes: 512 }],
-    });
-    for (const target of Object.keys(targets))
+    for (const target of ['ext4', 'xfs', 'btrfs', 'tmpfs'])
         for (const more of [{ backend: 'posix' }, { backend: 'uring', queue_depth: 32 }]) {
             const job = await run(target, { file_bytes: '200MiB', record_bytes: '8KiB', interval: 0.05, ...more });
             const where = `${target}, ${more.backend}`;
@@ -66,35 +72,33 @@ test('200 MiB in records of 8 KiB are written and read, to the byte, on every fi
     });
 });
 
-for (const [what, reserve] of [['the disk', '0%'], ['its reserve', '5%']])
-    test(`${what} is full before all is written: a limit with what was written, which is then read`, { skip }, async (t) => {
-        const { targets, run } = await start(t, { small: ['ext4', { megabytes: 64, mkfs: ['-m', '0'] }] }, { reserve });
-        const { bavail, bsize, blocks } = statfsSync(targets.small.path);
-        const room = bavail * bsize - (reserve === '0%' ? 0 : Math.ceil(0.05 * blocks * bsize));
+for (const [what, small] of [['the disk', 'full'], ['its reserve', 'reserved']])
+    test(`${what} is full before all is written: a limit with what was written, which is then read`, { skip }, async () => {
+        const { bavail, bsize, blocks } = statfsSync(targets[small].path);
+        const room = bavail * bsize - (small === 'full' ? 0 : Math.ceil(0.05 * blocks * bsize));
         const file_bytes = Math.ceil(room / 0.95 / 65536) * 65536; // full at 95 % of it
         for (const more of [{ backend: 'posix' }, { backend: 'uring', queue_depth: 8 }]) {
-            const job = await run('small', { file_bytes, record_bytes: '64KiB', verify: true, ...more });
+            const job = await run(small, { file_bytes, record_bytes: '64KiB', verify: true, ...more });
             const { write, read } = of(job);
             assert.deepEqual([job.state, job.cleanup], ['succeeded', 'done'], JSON.stringify(job.problem));
             assert.equal(write.limited_by?.reason, 'space', JSON.stringify(write));
-            assert.equal(write.limited_by.errno, reserve === '0%' ? 28 : 0);
+            assert.equal(write.limited_by.errno, small === 'full' ? 28 : 0);
             assert.equal(write.limited_by.at, write.bytes);
             assert.ok(write.bytes > 0.9 * room && write.bytes <= room, `${write.bytes} of ${room} bytes`);
             // A record after the one that failed may have gone in: it counts as done, and is not read.
             assert.ok(read.bytes <= write.bytes && read.bytes >= write.bytes - 8 * 65536 && read.bytes === read.total);
-            assert.deepEqual(leftOn(targets.small.path), []);
+            assert.deepEqual(leftOn(targets[small].path), []);
         }
     });
 
-test('a byte that changes on the target is found, at its offset', { skip }, async (t) => {
-    const { client, targets } = await start(t, { scratch: ['tmpfs', { megabytes: 64 }] });
+test('a byte that changes on the target is found, at its offset', { skip }, async () => {
     const { id } = await client.submit({
-        workload: 'throughput', target: 'scratch',
+        workload: 'throughput', target: 'tmpfs',
         params: { file_bytes: '8MiB', record_bytes: '64KiB', verify: true, rate_limit: '4MiB', interval: 0.1 },
     });
     await client.reached(id, 'read', 1);
-    const [folder] = leftOn(targets.scratch.path), offset = 8 * MIB - 4321;
-    const file = openSync(join(targets.scratch.path, folder, 'f0000000000'), 'r+'), byte = Buffer.alloc(1);
+    const [folder] = leftOn(targets.tmpfs.path), offset = 8 * MIB - 4321;
+    const file = openSync(join(targets.tmpfs.path, folder, 'f0000000000'), 'r+'), byte = Buffer.alloc(1);
     readSync(file, byte, 0, 1, offset);
     const expected = byte[0];
     byte[0] ^= 0x40;
@@ -108,7 +112,6 @@ test('a byte that changes on the target is found, at its offset', { skip }, asyn
 });
 
 test('cold is read from the device and differs from warm', { skip }, async (t) => {
-    const { client, targets, run } = await start(t, { image: ['ext4', { megabytes: 512, direct: true }] }, { cold: 'fadvise' });
     const device = sourceOf(targets.image.path), file_bytes = 128 * MIB;
     async function measure(cache) {
         const before = bytesRead(device);
@@ -125,19 +128,17 @@ test('cold is read from the device and differs from warm', { skip }, async (t) =
     assert.ok(cold.fromDevice >= file_bytes && warm.fromDevice < file_bytes / 4, `${cold.fromDevice} and ${warm.fromDevice} bytes`);
 });
 
-test('cold is refused, with the reason, where it cannot be', { skip }, async (t) => {
-    const { client, run } = await start(t, { memory: ['tmpfs', { megabytes: 64 }] }, { cold: 'fadvise' });
-    const job = await run('memory', { file_bytes: '1MiB', cache: 'cold' });
+test('cold is refused, with the reason, where it cannot be', { skip }, async () => {
+    const job = await run('tmpfs', { file_bytes: '1MiB', cache: 'cold' });
     assert.deepEqual([job.state, job.problem.code, job.cleanup], ['failed', 'unsupported', 'done']);
     assert.equal(job.problem.message, 'cache cannot be cold: this filesystem lives in memory');
-    const answer = await client.post('/api/v1/jobs', { workload: 'throughput', target: 'memory', params: { file_bytes: '1MiB', queue_depth: 2 } });
+    const answer = await client.post('/api/v1/jobs', { workload: 'throughput', target: 'tmpfs', params: { file_bytes: '1MiB', queue_depth: 2 } });
     assert.equal(answer.status, 422);
     assert.equal(answer.json.errors[0].pointer, '/params/queue_depth');
 });
 
-test('a ladder is one job of many points', { skip }, async (t) => {
-    const { daemon, client, run } = await start(t, { scratch: ['tmpfs', { megabytes: 256 }] });
-    const job = await run('scratch', { file_bytes: '4MiB', record_bytes: '16KiB', threads: 2, layout: 'shared-segments', ladder: 'both' });
+test('a ladder is one job of many points', { skip }, async () => {
+    const job = await run('tmpfs', { file_bytes: '4MiB', record_bytes: '16KiB', threads: 2, layout: 'shared-segments', ladder: 'both' });
     assert.equal(job.state, 'succeeded', JSON.stringify(job.problem));
     assert.equal(job.runs.length, 6); // 1 and 2 lanes, records of 4, 8 and 16 KiB
     for (const phase of job.phases) assert.equal(phase.bytes, 4 * MIB);
