@@ -1,13 +1,14 @@
-/* GET /comparisons: the first job named is A; every other is compared with it, phase by phase. */
+/* GET /comparisons: the first job named is A; every other is compared with it, phase by phase. Or the runs of
+ * several jobs are one side: a=1,2,3,4&b=5,6,7,8. */
 #include "api/comparisons.h"
 
+#include "api/comparison_phases.h"
 #include "api/difference.h"
 #include "api/handlers.h"
-#include "api/phase_series.h"
 #include "engine/base/field_json.h"
 #include "engine/base/text.h"
 
-enum { JOBS_MOST = 8, NAME_TEXT = 32 };
+enum { JOBS_MOST = 2 * SIDE_JOBS_MOST };
 enum { AS_JSON }; /* and Markdown */
 static const char *const formats[] = { "accept", "json", "markdown", NULL };
 const char *const comparisons_types[] = { "application/json", "text/markdown", NULL };
@@ -31,6 +32,12 @@ const struct field comparisons_query[] = {
                "Two to eight jobs of one workload, separated by commas; the others are compared "
                "with the first.",
                .min = 1),
+    FIELD_LIST(
+        struct comparisons_query, a,
+        "In place of jobs: the jobs whose runs are side A, with b. From four runs a side on, "
+        "whole runs are compared.",
+        .min = 1),
+    FIELD_LIST(struct comparisons_query, b, "The jobs whose runs are side B.", .min = 1),
     FIELD_BOOL(struct comparisons_query, force, "Even if their parameters differ."),
     FIELD_CHOICE(struct comparisons_query, format, "As the Accept header says, or in spite of it.",
                  .choices = formats, .preset_text = "accept"),
@@ -78,13 +85,16 @@ static const struct field differences_fields[] = {
 };
 struct one_comparison {
     uint64_t a, b;
+    struct list jobs_a, jobs_b;
     struct array phases;
     void *differences;
     struct texts flags;
 };
 static const struct field one_comparison_fields[] = {
-    FIELD_COUNT(struct one_comparison, a, "The job compared with."),
-    FIELD_COUNT(struct one_comparison, b, "The job compared."),
+    FIELD_COUNT(struct one_comparison, a, "The job compared with; the first of side A."),
+    FIELD_COUNT(struct one_comparison, b, "The job compared; the first of side B."),
+    FIELD_LIST(struct one_comparison, jobs_a, "All jobs of side A."),
+    FIELD_LIST(struct one_comparison, jobs_b, "All jobs of side B."),
     FIELD_ARRAY(struct one_comparison, phases, "Of the phases that both have.",
                 .of = comparison_fields, .of_size = sizeof(struct comparison_view)),
     FIELD_OBJECT(struct one_comparison, differences, "Of what they ran with and on.",
@@ -111,6 +121,8 @@ const struct field comparisons_answer[] = {
 struct jobs {
     size_t n;
     struct job at[JOBS_MOST];
+    size_t sides_n;
+    struct jobs_side sides[SIDES_MOST]; /* of the above */
 };
 
 static void jobs_done(struct jobs *jobs)
@@ -119,12 +131,13 @@ static void jobs_done(struct jobs *jobs)
         job_done(&jobs->at[i]);
 }
 
-static int get_job(struct store *store, job_id id, struct job *ret, struct problem *why)
+static int get_job(struct store *store, job_id id, const char *where, struct job *ret,
+                   struct problem *why)
 {
     if (store_job_get(store, id, ret, why)) {
         if (why->code == PROBLEM_NOT_FOUND) { /* the address is there, its parameter is wrong */
             why->code = PROBLEM_BAD_FIELD;
-            (void)!text_fit(why->field, sizeof why->field, "/?jobs");
+            (void)!text_fit(why->field, sizeof why->field, "%s", where);
         }
         return -1;
     }
@@ -133,25 +146,47 @@ static int get_job(struct store *store, job_id id, struct job *ret, struct probl
     return 0;
 }
 
-static int get_jobs(struct api *api, const struct list *ids, struct jobs *ret, struct problem *why)
+/* Adds the jobs of a parameter, as one side or (one_side false) as a side each. */
+static int add_jobs(struct api *api, const struct list *ids, const char *where, bool one_side,
+                    struct jobs *ret, struct problem *why)
 {
-    if (ids->n < 2 || ids->n > JOBS_MOST)
-        return problem_field(why, "/?jobs", "jobs must name 2 to %d jobs, separated by commas",
-                             JOBS_MOST);
     for (size_t i = 0; i < ids->n; i++) {
-        for (size_t k = 0; k < i; k++)
-            if (ids->at[k] == ids->at[i])
-                return problem_field(why, "/?jobs", "job %llu is named twice",
+        for (size_t k = 0; k < ret->n; k++)
+            if (ret->at[k].id == (job_id)ids->at[i])
+                return problem_field(why, where, "job %llu is named twice",
                                      (unsigned long long)ids->at[i]);
         struct job *job = &ret->at[ret->n++];
-        if (get_job(api->app->store, (job_id)ids->at[i], job, why))
+        if (get_job(api->app->store, (job_id)ids->at[i], where, job, why))
             return -1;
         if (strcmp(job->workload, ret->at[0].workload) != 0)
             return problem_field(
-                why, "/?jobs", "job %lld is of workload %s, and job %lld of workload %s",
+                why, where, "job %lld is of workload %s, and job %lld of workload %s",
                 (long long)job->id, job->workload, (long long)ret->at[0].id, ret->at[0].workload);
+        if (i == 0 || !one_side)
+            ret->sides_n++;
+        struct jobs_side *side = &ret->sides[ret->sides_n - 1];
+        side->at[side->n++] = job;
     }
     return 0;
+}
+
+static int get_jobs(struct api *api, const struct comparisons_query *query, struct jobs *ret,
+                    struct problem *why)
+{
+    bool groups = query->a.n || query->b.n;
+    if (groups && query->jobs.n)
+        return problem_field(why, "/?jobs", "either jobs, or a and b, but not both");
+    if (groups && (!query->a.n || !query->b.n))
+        return problem_field(why, query->a.n ? "/?b" : "/?a",
+                             "a and b must each name the jobs of one side");
+    if (!groups && (query->jobs.n < 2 || query->jobs.n > SIDES_MOST))
+        return problem_field(why, "/?jobs", "jobs must name 2 to %d jobs, separated by commas",
+                             SIDES_MOST);
+    if (!groups)
+        return add_jobs(api, &query->jobs, "/?jobs", false, ret, why);
+    if (add_jobs(api, &query->a, "/?a", true, ret, why))
+        return -1;
+    return add_jobs(api, &query->b, "/?b", true, ret, why);
 }
 
 /* ---- differences ---- */
@@ -192,56 +227,6 @@ static json_t *flags_of(const json_t *params, const json_t *environment)
     return flags;
 }
 
-/* ---- phases ---- */
-
-static const struct phase_total *phase_like(const struct job *job, const struct phase_total *like)
-{
-    for (size_t i = 0; i < job->phases_n; i++) {
-        const struct phase_total *phase = &job->phases[i];
-        if (phase->run == like->run && phase->leg == like->leg &&
-            strcmp(phase->name, like->name) == 0)
-            return phase;
-    }
-    return NULL;
-}
-
-static json_t *phase_json(const struct job *a, const struct job *b, const struct phase_total *phase,
-                          const struct comparison *comparison)
-{
-    char sentence[COMPARISON_SENTENCE], name_a[NAME_TEXT], name_b[NAME_TEXT];
-    snprintf(name_a, sizeof name_a, "job %lld", (long long)a->id);
-    snprintf(name_b, sizeof name_b, "Job %lld", (long long)b->id);
-    say_comparison(phase, name_a, name_b, comparison, sentence);
-    const struct comparison_view view = comparison_view(phase, comparison, sentence);
-    return fields_render(comparison_fields, &view);
-}
-
-/* Adds phase i of A, beside that of each other job, to that job's list. At most two series are held. */
-static int compare_phase(struct api *api, const struct jobs *jobs, size_t i, json_t *const lists[],
-                         const bool like[], struct problem *why)
-{
-    const struct job *a = &jobs->at[0];
-    scoped_series struct series_kept *series_a = NULL;
-    for (size_t k = 1; k < jobs->n; k++) {
-        const struct phase_total *other = phase_like(&jobs->at[k], &a->phases[i]);
-        scoped_series struct series_kept *series_b = NULL;
-        struct comparison comparison;
-        if (!other)
-            continue;
-        if ((!series_a && phase_series_read(api, a->id, &a->phases[i], &series_a, why)) ||
-            phase_series_read(api, jobs->at[k].id, other, &series_b, why) ||
-            comparison_of(series_a, series_b, &comparison, why))
-            return -1;
-        if (!like[k]) {
-            comparison.verdict = VERDICT_CANNOT_TELL;
-            comparison.small = false;
-        }
-        if (json_array_append_new(lists[k], phase_json(a, &jobs->at[k], other, &comparison)))
-            return problem_memory(why);
-    }
-    return 0;
-}
-
 /* ---- the answer ---- */
 
 static json_t *job_line(const struct job *job)
@@ -257,30 +242,61 @@ static json_t *job_line(const struct job *job)
     return fields_render(job_fields, &line);
 }
 
-/* One comparison without its phases, which are compared for all jobs at once. */
+static json_t *ids_of(const struct jobs_side *side)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < side->n; i++)
+        json_array_append_new(list, json_integer(side->at[i]->id));
+    return list;
+}
+
+/* The parameters of all jobs of a side against those of the first job of all; *ret: where the first that differs
+ * does so. */
+static int compare_params(const struct jobs_side *side, const struct job *first, bool force,
+                          json_t **ret, struct problem *why)
+{
+    scoped_json json_t *found = json_array();
+    for (size_t i = 0; i < side->n && json_array_size(found) == 0; i++) {
+        json_decref(found);
+        found = differences_of(first->params, side->at[i]->params, NULL);
+        if (!found)
+            return problem_memory(why);
+        if (json_array_size(found) && !force)
+            return refuse_params(first, side->at[i], found, why);
+    }
+    *ret = steal(&found);
+    return 0;
+}
+
+/* One comparison without its phases, which are compared for all sides at once. */
 static int compare_settings(const struct jobs *jobs, size_t k, bool force, json_t **ret,
                             bool *ret_like, struct problem *why)
 {
-    const struct job *a = &jobs->at[0], *b = &jobs->at[k];
-    scoped_json json_t *params = differences_of(a->params, b->params, NULL);
-    scoped_json json_t *environment = differences_of(a->environment, b->environment, passing);
-    if (!params || !environment)
+    const struct jobs_side *a = &jobs->sides[0], *b = &jobs->sides[k];
+    scoped_json json_t *params = NULL, *within = NULL;
+    scoped_json json_t *environment =
+        differences_of(a->at[0]->environment, b->at[0]->environment, passing);
+    if (!environment)
         return problem_memory(why);
-    *ret_like = json_array_size(params) == 0;
-    if (!*ret_like && !force)
-        return refuse_params(a, b, params, why);
-    *ret = json_pack("{s:I, s:I, s:[], s:{s:O, s:O}, s:o}", "a", (json_int_t)a->id, "b",
-                     (json_int_t)b->id, "phases", "differences", "params", params, "environment",
-                     environment, "flags", flags_of(params, environment));
+    if (compare_params(a, a->at[0], force, &within, why) ||
+        compare_params(b, a->at[0], force, &params, why))
+        return -1;
+    *ret_like = json_array_size(params) == 0 && json_array_size(within) == 0;
+    if (json_array_size(params) == 0)
+        json_array_extend(params, within);
+    *ret = json_pack("{s:I, s:I, s:o, s:o, s:[], s:{s:O, s:O}, s:o}", "a", (json_int_t)a->at[0]->id,
+                     "b", (json_int_t)b->at[0]->id, "jobs_a", ids_of(a), "jobs_b", ids_of(b),
+                     "phases", "differences", "params", params, "environment", environment, "flags",
+                     flags_of(params, environment));
     return *ret ? 0 : problem_memory(why);
 }
 
 static int compare_jobs(struct api *api, const struct jobs *jobs, bool force, json_t *ret_list,
                         bool *ret_forced, struct problem *why)
 {
-    json_t *phases[JOBS_MOST] = { NULL };
-    bool like[JOBS_MOST] = { true };
-    for (size_t k = 1; k < jobs->n; k++) {
+    json_t *phases[SIDES_MOST] = { NULL };
+    bool like[SIDES_MOST] = { true };
+    for (size_t k = 1; k < jobs->sides_n; k++) {
         json_t *one = NULL;
         if (compare_settings(jobs, k, force, &one, &like[k], why))
             return -1;
@@ -291,9 +307,7 @@ static int compare_jobs(struct api *api, const struct jobs *jobs, bool force, js
     }
     if (export_begin(api, why))
         return -1;
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < jobs->at[0].phases_n; i++)
-        result = compare_phase(api, jobs, i, phases, like, why);
+    int result = compare_sides(api, jobs->sides, jobs->sides_n, like, phases, why);
     export_end(api);
     return result;
 }
@@ -304,7 +318,7 @@ int comparisons_get(struct api *api, struct request *in, struct reply *out, stru
     scoped(jobs_done) struct jobs jobs = { 0 };
     scoped_json json_t *list = json_array(), *lines = json_array();
     bool forced = false;
-    if (get_jobs(api, &query->jobs, &jobs, why) ||
+    if (get_jobs(api, query, &jobs, why) ||
         compare_jobs(api, &jobs, query->force, list, &forced, why))
         return -1;
     for (size_t i = 0; i < jobs.n; i++)

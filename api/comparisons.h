@@ -4,7 +4,7 @@
 #include "engine/comparison.h"
 
 struct comparisons_query {
-    struct list jobs;
+    struct list jobs, a, b;
     bool force;
     int format;
 };

@@ -104,6 +104,17 @@ static void add_jobs(struct text *out, const json_t *jobs)
     text_addf(out, "\n");
 }
 
+/* "job 7", "jobs 1, 2, 3". */
+static void add_side(struct text *out, const char *word, const json_t *jobs)
+{
+    for (size_t i = 0; i < json_array_size(jobs); i++)
+        text_addf(out, "%s%s%lld", i ? ", " : word,
+                  i                           ? ""
+                  : json_array_size(jobs) > 1 ? "s "
+                                              : " ",
+                  (long long)json_integer_value(json_array_get(jobs, i)));
+}
+
 char *comparisons_markdown(const json_t *answer)
 {
     struct text out = { 0 };
@@ -113,8 +124,11 @@ char *comparisons_markdown(const json_t *answer)
     add_jobs(&out, json_object_get(answer, "jobs"));
     json_array_foreach(json_object_get(answer, "comparisons"), i, one)
     {
-        text_addf(&out, "## Job %.0f (B) against job %.0f (A)\n\n", number_of(one, "b"),
-                  number_of(one, "a"));
+        text_addf(&out, "## ");
+        add_side(&out, "Job", json_object_get(one, "jobs_b"));
+        text_addf(&out, " (B) against ");
+        add_side(&out, "job", json_object_get(one, "jobs_a"));
+        text_addf(&out, " (A)\n\n");
         json_array_foreach(json_object_get(one, "flags"), k, flag)
             text_addf(&out, "**%s**\n\n", json_string_value(flag));
         add_phases(&out, json_object_get(one, "phases"));

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 
 int comparison_of(const struct series_kept *a, const struct series_kept *b, struct comparison *ret,
                   struct problem *why)
@@ -42,26 +43,97 @@ static void say_verdict(const char *b, const struct phase_total *phase, const st
     say(text, ". %s costs ", b);
 }
 
+static void say_side(const char *name, const struct side *side, const char *unit,
+                     char text[COMPARISON_SENTENCE])
+{
+    char low[WORDS], high[WORDS];
+    if (side->n == 1)
+        say(text, " of %s there is one", name);
+    else
+        say(text, " those of %s lie between %s and %s", name, words_rate(side->low, unit, low),
+            words_rate(side->high, unit, high));
+}
+
+/* How far the runs lie apart, which no average shows. */
+static void say_sides(const struct phase_total *phase, const char *a, const char *b,
+                      const struct side sides[2], char text[COMPARISON_SENTENCE])
+{
+    if (!sides || sides[0].n + sides[1].n <= 2)
+        return;
+    say(text, " Of the runs,");
+    say_side(a, &sides[0], phase->unit, text);
+    say(text, ",");
+    say_side(b, &sides[1], phase->unit, text);
+    say(text, ".");
+}
+
 char *say_comparison(const struct phase_total *phase, const char *a, const char *b,
-                     const struct comparison *c, char text[COMPARISON_SENTENCE])
+                     const struct comparison *c, const struct side sides[2],
+                     char text[COMPARISON_SENTENCE])
 {
     char ratio[WORDS], low[WORDS], high[WORDS], confidence[WORDS];
+    bool runs = c->runs_a > 0;
     text[0] = '\0';
     say(text, "%s: ", phase->name);
-    if (c->blocks == 0) {
+    if (c->blocks == 0 && !runs) {
         say(text, "cannot tell; %s and %s have no load in common.", a, b);
         return text;
     }
     say_verdict(b, phase, c, text);
-    say(text, "%s times what %s costs at equal load", words_digits(c->ratio, ratio), a);
-    if (c->blocks == 1)
+    say(text, "%s times what %s costs%s", words_digits(c->ratio, ratio), a,
+        runs ? "" : " at equal load");
+    if (c->blocks == 1 && !runs) {
         say(text, ", by one measurement each.");
-    else
-        say(text, " (%s: %s to %s), by %zu stretches of one run each.",
-            words_percent(c->confidence, confidence), words_digits(c->low, low),
-            words_digits(c->high, high), c->blocks);
+    } else {
+        say(text, " (%s: %s to %s), by ", words_percent(c->confidence, confidence),
+            words_digits(c->low, low), words_digits(c->high, high));
+        if (runs)
+            say(text, "whole runs, %zu against %zu.", c->runs_b, c->runs_a);
+        else
+            say(text, "%zu stretches of one run each.", c->blocks);
+    }
+    say_sides(phase, a, b, sides, text);
     return text;
 }
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct side side_of(double *rates, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(rates[i]) && rates[i] > 0)
+            rates[kept++] = rates[i];
+    qsort(rates, kept, sizeof *rates, by_size);
+    if (kept == 0)
+        return (struct side){ .median = NAN, .low = NAN, .high = NAN };
+    return (struct side){ .n = kept,
+                          .median = kept % 2 ? rates[kept / 2]
+                                             : (rates[kept / 2 - 1] + rates[kept / 2]) / 2,
+                          .low = rates[0],
+                          .high = rates[kept - 1] };
+}
+
+void comparison_doubt(struct comparison *c, const struct side *a, const struct side *b)
+{
+    if (a->n + b->n <= 2 || !(a->low <= b->high && b->low <= a->high) || c->verdict == VERDICT_SAME)
+        return;
+    c->verdict = VERDICT_CANNOT_TELL;
+    c->small = false;
+}
+
+static const struct field side_fields[] = {
+    FIELD_COUNT(struct side_view, runs, "How many there are."),
+    FIELD_NUMBER(struct side_view, median, "Of their rates, per second."),
+    FIELD_NUMBER(struct side_view, low, "The lowest."),
+    FIELD_NUMBER(struct side_view, high, "The highest."),
+    FIELD_NUMBER(struct side_view, spread, "(high - low) / median; null: of one run."),
+    FIELD_END,
+};
 
 const struct field comparison_fields[] = {
     FIELD_TEXT(struct comparison_view, phase, "The phase that both have."),
@@ -78,13 +150,34 @@ const struct field comparison_fields[] = {
     FIELD_NUMBER(struct comparison_view, tau, "Trend of the ratio over load."),
     FIELD_NUMBER(struct comparison_view, p_trend, "Of no trend."),
     FIELD_NUMBER(struct comparison_view, cross, "Load where the ratio passes 1; null: nowhere."),
-    FIELD_COUNT(struct comparison_view, blocks, "Stretches of equal load compared."),
+    FIELD_COUNT(struct comparison_view, blocks,
+                "Stretches of equal load compared; 0 where whole runs were."),
+    FIELD_BOOL(struct comparison_view, within_run,
+               "One run of each side was compared: the confidence says nothing of how runs differ. "
+               "From four runs a side on, whole runs are."),
+    FIELD_OBJECT(struct comparison_view, runs_a, "The runs of A.", .of = side_fields,
+                 .of_size = sizeof(struct side_view)),
+    FIELD_OBJECT(struct comparison_view, runs_b, "The runs of B.", .of = side_fields,
+                 .of_size = sizeof(struct side_view)),
     FIELD_END,
 };
 
-struct comparison_view comparison_view(const struct phase_total *phase, const struct comparison *c,
-                                       const char *sentence)
+static struct side_view view_side(const struct side *side)
 {
+    return (struct side_view){ .runs = side->n,
+                               .median = side->median,
+                               .low = side->low,
+                               .high = side->high,
+                               .spread =
+                                   side->n > 1 ? (side->high - side->low) / side->median : NAN };
+}
+
+struct comparison_view comparison_view(const struct phase_total *phase, const struct comparison *c,
+                                       const char *sentence, const struct side sides[2],
+                                       struct side_view views[2])
+{
+    for (size_t i = 0; sides && i < 2; i++)
+        views[i] = view_side(&sides[i]);
     return (struct comparison_view){
         .phase = (char *)(uintptr_t)phase->name, /* tables want char *; rendering only reads */
         .sentence = (char *)(uintptr_t)sentence,
@@ -101,5 +194,8 @@ struct comparison_view comparison_view(const struct phase_total *phase, const st
         .cross = c->cross,
         .run = phase->run,
         .blocks = c->blocks,
+        .within_run = c->runs_a == 0,
+        .runs_a = sides ? &views[0] : NULL,
+        .runs_b = sides ? &views[1] : NULL,
     };
 }

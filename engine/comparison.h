@@ -7,11 +7,24 @@
 must_check int comparison_of(const struct series_kept *a, const struct series_kept *b,
                              struct comparison *ret, struct problem *why);
 
+/* The runs of one side, by their rates. */
+struct side {
+    size_t n;
+    double median, low, high; /* of what the unit says, per second; NAN: no rate is known */
+};
+/* Sorts the rates; those that are not known are left out. */
+struct side side_of(double *rates, size_t n);
+enum { SIDE_RUNS_MOST = RUNS_MOST };
+/* With few runs a side, two of one run each were compared: if the runs of the sides lie within each other, that
+ * verdict says nothing. */
+void comparison_doubt(struct comparison *comparison, const struct side *a, const struct side *b);
+
 enum { COMPARISON_SENTENCE = 400 };
 /* "create: slower. B costs 1.12 times what A costs at equal load ...": a and b are what they are
- * called. Returns text. */
+ * called. sides: NULL, or of A and B, when there are several runs. Returns text. */
 char *say_comparison(const struct phase_total *phase, const char *a, const char *b,
-                     const struct comparison *comparison, char text[COMPARISON_SENTENCE]);
+                     const struct comparison *comparison, const struct side sides[2],
+                     char text[COMPARISON_SENTENCE]);
 
 /* As it is answered; it borrows its texts. */
 struct comparison_view {
@@ -20,7 +33,15 @@ struct comparison_view {
     bool small;
     double ratio, low, high, confidence, p, ratio_total, tau, p_trend, cross;
     uint64_t run, blocks;
+    bool within_run;
+    void *runs_a, *runs_b; /* struct side_view */
+};
+struct side_view {
+    uint64_t runs;
+    double median, low, high, spread;
 };
 extern const struct field comparison_fields[];
+/* views: room for those of the sides; sides NULL: one run each, without. */
 struct comparison_view comparison_view(const struct phase_total *phase,
-                                       const struct comparison *comparison, const char *sentence);
+                                       const struct comparison *comparison, const char *sentence,
+                                       const struct side sides[2], struct side_view views[2]);

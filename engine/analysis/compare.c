@@ -87,7 +87,7 @@ static bool directed(const struct comparison *c)
 
 static void decide(struct comparison *c)
 {
-    if (c->blocks < 2 || c->confidence < least_confidence)
+    if (c->confidence < least_confidence)
         return;
     if (!directed(c)) {
         c->verdict = VERDICT_CANNOT_TELL;
@@ -186,7 +186,8 @@ void compare_within(const struct batches *a, const struct batches *b, struct com
     ret->tau = kendall_tau(d, ret->blocks, &ret->p_trend);
     if (ret->p_trend < 0.05)
         ret->cross = crossing(d, edge, ret->blocks);
-    decide(ret);
+    if (ret->blocks > 1)
+        decide(ret);
 }
 
 /* P(U <= u) for n against m, exact: counts of the ways by the recurrence on sizes. */
@@ -253,4 +254,24 @@ void compare_runs(const double *a, size_t na, const double *b, size_t nb, double
     ret->high = exp(d[m - 1 - cut]);
     ret->p = mann_whitney_p(a, na, b, nb);
     ret->enough = na >= 4 && nb >= 4;
+}
+
+void compare_costs_of_runs(const double *a, size_t na, const double *b, size_t nb,
+                           struct comparison *ret)
+{
+    struct run_comparison runs;
+    compare_runs(a, na, b, nb, wanted, &runs);
+    *ret = (struct comparison){ .ratio = 1 / runs.ratio,
+                                .low = 1 / runs.high,
+                                .high = 1 / runs.low,
+                                .confidence = runs.confidence,
+                                .p = runs.p,
+                                .ratio_total = NAN,
+                                .tau = NAN,
+                                .p_trend = NAN,
+                                .cross = NAN,
+                                .runs_a = na,
+                                .runs_b = nb };
+    if (runs.enough)
+        decide(ret);
 }

@@ -25,7 +25,8 @@ struct comparison {
     double tau, p_trend;     /* Kendall's, of the ratio over load */
     double cross;            /* load where the ratio passes 1; NAN: it does not, or no trend */
     size_t blocks;
-    bool within_run; /* one run a side: says nothing of how runs differ */
+    bool within_run;       /* one run a side: says nothing of how runs differ */
+    size_t runs_a, runs_b; /* what was compared instead, when it is not within_run */
 };
 
 /* One run a side. scratch: none. Returns cannot-tell when there is no common range. */
@@ -40,6 +41,10 @@ struct run_comparison {
 };
 void compare_runs(const double *a, size_t na, const double *b, size_t nb, double confidence,
                   struct run_comparison *ret);
+/* The same as costs of B over A, with a verdict from four runs a side on; the first RUNS_MOST of each side
+ * count. */
+void compare_costs_of_runs(const double *a, size_t na, const double *b, size_t nb,
+                           struct comparison *ret);
 /* Mann-Whitney's exact two-sided p for U of n against m without ties; by the normal approximation
  * with ties or when either is above RUNS_MOST. */
 double mann_whitney_p(const double *a, size_t na, const double *b, size_t nb);

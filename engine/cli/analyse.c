@@ -135,8 +135,8 @@ enum runner_exit compare_files(char **argv)
             if (comparison_of(a.at[i], b.at[k], &c, &why))
                 return refused("compare", &why);
             both++;
-            say_comparison(&phase, "A", "B", &c, sentence);
-            const struct comparison_view view = comparison_view(&phase, &c, sentence);
+            say_comparison(&phase, "A", "B", &c, NULL, sentence);
+            const struct comparison_view view = comparison_view(&phase, &c, sentence, NULL, NULL);
             if (with.json)
                 json_array_append_new(items, fields_render(comparison_fields, &view));
             else

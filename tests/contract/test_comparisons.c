@@ -151,6 +151,90 @@ static void is_written_as_markdown_too(void **state)
     }
 }
 
+/* "a=1,2,3,4&b=5,6,7,8": jobs of this batch time, give or take 1 %. */
+static void side_of_jobs(struct world *world, const char *name, size_t n, nsec batch, char *text,
+                         size_t size, job_id jobs[])
+{
+    size_t used = (size_t)snprintf(text, size, "%s=", name);
+    for (size_t i = 0; i < n; i++) {
+        static const int noise[] = { 3, -4, 1, -7, 6, -2 };
+        jobs[i] =
+            run(world, "{\"files\":1000}", batch + batch * noise[i % 6] / 1000 + (nsec)i, "6.1");
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%lld", i ? "," : "", (long long)jobs[i]);
+    }
+}
+
+static void jobs_of_one_side_are_its_runs(void **state)
+{
+    struct world *world = *state;
+    char a[128], b[128], path[320];
+    job_id jobs_a[4], jobs_b[4];
+    side_of_jobs(world, "a", 4, 4 * NSEC_PER_MSEC, a, sizeof a, jobs_a);
+    side_of_jobs(world, "b", 4, 5 * NSEC_PER_MSEC, b, sizeof b, jobs_b);
+    snprintf(path, sizeof path, "/api/v1/comparisons?%s&%s", a, b);
+    struct answer answer = world_get(world, world->viewer, path);
+    expect_status(&answer, 200);
+    assert_int_equal(json_array_size(answer_at(&answer, "jobs")), 8);
+    assert_int_equal(json_array_size(answer_at(&answer, "comparisons")), 1);
+    assert_int_equal(answer_number(&answer, "comparisons/0/jobs_a/3"), jobs_a[3]);
+    assert_int_equal(answer_number(&answer, "comparisons/0/jobs_b/0"), jobs_b[0]);
+    assert_int_equal(json_array_size(answer_at(&answer, "comparisons/0/phases")), 1);
+    assert_string_equal(answer_text(&answer, "comparisons/0/phases/0/verdict"), "slower");
+    assert_true(json_is_false(answer_at(&answer, "comparisons/0/phases/0/within_run")));
+    assert_int_equal(answer_number(&answer, "comparisons/0/phases/0/runs_a/runs"), 4);
+    double spread = json_number_value(answer_at(&answer, "comparisons/0/phases/0/runs_b/spread"));
+    assert_true(spread > 0.009 && spread < 0.011);
+    double ratio = json_number_value(answer_at(&answer, "comparisons/0/phases/0/ratio"));
+    double p = json_number_value(answer_at(&answer, "comparisons/0/phases/0/p"));
+    assert_true(ratio > 1.24 && ratio < 1.26);
+    assert_true(p > 0.028 && p < 0.029); /* 2 / 70, exact */
+    assert_non_null(strstr(answer_text(&answer, "comparisons/0/phases/0/sentence"),
+                           "B costs 1.25 times what A costs ("));
+    assert_non_null(strstr(answer_text(&answer, "comparisons/0/phases/0/sentence"),
+                           "by whole runs, 4 against 4."));
+    answer_done(&answer);
+
+    char heading[96];
+    snprintf(heading, sizeof heading, "## Jobs %lld, %lld, %lld, %lld (B) against jobs ",
+             (long long)jobs_b[0], (long long)jobs_b[1], (long long)jobs_b[2],
+             (long long)jobs_b[3]);
+    size_t used = strlen(path);
+    snprintf(path + used, sizeof path - used, "&format=markdown");
+    answer = world_get(world, world->viewer, path);
+    expect_status(&answer, 200);
+    assert_non_null(strstr(answer.body, heading));
+    answer_done(&answer);
+
+    /* Two of them a side are too few: one run of each is compared, and that is said. */
+    snprintf(path, sizeof path, "/api/v1/comparisons?a=%lld,%lld&b=%lld,%lld", (long long)jobs_a[0],
+             (long long)jobs_a[1], (long long)jobs_b[0], (long long)jobs_b[1]);
+    answer = world_get(world, world->viewer, path);
+    expect_status(&answer, 200);
+    assert_true(json_is_true(answer_at(&answer, "comparisons/0/phases/0/within_run")));
+    assert_string_equal(answer_text(&answer, "comparisons/0/phases/0/verdict"), "slower");
+    assert_non_null(strstr(answer_text(&answer, "comparisons/0/phases/0/sentence"),
+                           "stretches of one run each. Of the runs, those of A lie between "));
+    answer_done(&answer);
+
+    static const struct {
+        const char *query, *field;
+    } rows[] = {
+        { "a=1,2", "/?b" }, { "b=1", "/?a" }, { "a=1&b=2&jobs=1,2", "/?jobs" }, { "a=x&b=1", "/?a" }
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        snprintf(path, sizeof path, "/api/v1/comparisons?%s", rows[i].query);
+        answer = world_get(world, world->viewer, path);
+        expect_problem(&answer, 422, "bad-field", rows[i].field);
+        answer_done(&answer);
+    }
+    snprintf(path, sizeof path, "/api/v1/comparisons?a=%lld&b=%lld", (long long)jobs_a[0],
+             (long long)jobs_a[0]);
+    answer = world_get(world, world->viewer, path);
+    expect_problem(&answer, 422, "bad-field", "/?b");
+    answer_done(&answer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +243,7 @@ int main(void)
         cmocka_unit_test(other_parameters_are_compared_only_by_force_and_without_a_verdict),
         cmocka_unit_test(refuses_what_cannot_be_compared),
         cmocka_unit_test(is_written_as_markdown_too),
+        cmocka_unit_test(jobs_of_one_side_are_its_runs),
     };
     return cmocka_run_group_tests_name("comparisons", tests, setup, world_teardown);
 }
