@@ -51,7 +51,8 @@ static const char help[] =
     "\n"
     "Ends with 0 when the measurement came to its end (a limit of the target included), 1 when it\n"
     "failed, 2 when it was refused, 3 when it was cancelled, 4 when clean-up met entries not its "
-    "own.\n";
+    "own,\n"
+    "5 when the machine is about to be restarted by the job, which goes on after that.\n";
 
 static enum runner_exit usage(const char *what)
 {
