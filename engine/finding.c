@@ -104,6 +104,11 @@ static const struct field disturbed_fields[] = {
     FIELD_NUMBER(struct disturbed_data, from, "Load at the first of them."),
     FIELD_NUMBER(struct disturbed_data, to, "Load at the last of them."),
     FIELD_NUMBER(struct disturbed_data, lost_seconds, "Time that they waited for a CPU, in all."),
+    FIELD_NUMBER(
+        struct disturbed_data, others_before,
+        "Share of all CPUs that programs took before other work began; null: it did not begin "
+        "where a knee would be, or the host did not tell."),
+    FIELD_NUMBER(struct disturbed_data, others_after, "The same from there on."),
     FIELD_END,
 };
 static const struct field point_fields[] = {

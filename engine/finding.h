@@ -61,6 +61,8 @@ const struct phase_total *series_kept_phase(const struct series_kept *series);
 size_t series_kept_n(const struct series_kept *series);
 size_t series_kept_batches(const struct series_kept *series, double *load, double *seconds);
 
+/* What the machine did meanwhile, in the same leg: borrowed until the findings are made. */
+void series_kept_host(struct series_kept *series, const struct host_sample *samples, size_t n);
 /* All that can be said of a phase, added to *findings. The same series gives the same findings. */
 must_check int findings_of_phase(const struct series_kept *series, struct findings *findings,
                                  struct problem *why);

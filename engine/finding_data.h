@@ -44,6 +44,7 @@ struct load_data {
 struct disturbed_data {
     uint64_t batches, of;
     double from, to, lost_seconds;
+    double others_before, others_after;
 };
 struct cache_data {
     uint64_t resident_bytes, bytes;

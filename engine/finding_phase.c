@@ -13,6 +13,8 @@ struct series_kept {
     size_t whole, short_of;            /* samples that did what the load rose by, and less */
     double *load, *at, *elapsed, *cpu; /* seconds */
     double *ops;
+    const struct host_sample *host; /* borrowed: what the machine did meanwhile */
+    size_t host_n;
     uint32_t *switches;
 };
 
@@ -89,6 +91,12 @@ void series_kept_total(struct series_kept *s, const struct phase_total *phase)
     s->phase = *phase;
 }
 
+void series_kept_host(struct series_kept *s, const struct host_sample *samples, size_t n)
+{
+    s->host = samples;
+    s->host_n = n;
+}
+
 const struct phase_total *series_kept_phase(const struct series_kept *s)
 {
     return &s->phase;
@@ -127,8 +135,10 @@ static double median_of_difference(const double *v, const double *w, size_t n)
 }
 
 /* A batch is disturbed when it was put off the CPU against its will, took half again the usual, and at
- * least half of what it took beyond that was time without a CPU beyond the usual. ret_lost has, for
- * such a batch, those seconds, and 0 for the others. */
+ * least half of what it took beyond that was time without a CPU beyond the usual: no more than its turns
+ * in the queue explain, since the rest was waiting for something else. ret_lost has, for such a batch,
+ * those seconds, and 0 for the others. */
+#define SWITCH_MOST 0.05 /* seconds in the queue for one switch: a dozen others take their turn */
 static size_t find_disturbed(const struct series_kept *s, double *ret_lost)
 {
     double usual = median_of_difference(s->elapsed, NULL, s->n);
@@ -136,6 +146,7 @@ static size_t find_disturbed(const struct series_kept *s, double *ret_lost)
     size_t disturbed = 0;
     for (size_t i = 0; i < s->n; i++) {
         double beyond = s->elapsed[i] - usual, lost = s->elapsed[i] - s->cpu[i] - waits;
+        lost = fmin(lost, SWITCH_MOST * s->switches[i]);
         bool is = s->switches[i] > 0 && beyond > 0.5 * usual && lost >= 0.5 * beyond;
         ret_lost[i] = is ? fmin(lost, s->elapsed[i]) : 0;
         disturbed += is;
@@ -143,22 +154,94 @@ static size_t find_disturbed(const struct series_kept *s, double *ret_lost)
     return disturbed;
 }
 
-static int tell_disturbed(const struct series_kept *s, const double *lost, size_t disturbed,
-                          struct findings *findings, struct problem *why)
+/* What the machine did before a load and from there on, while the lanes worked. */
+struct sides {
+    double lost[2];         /* share of the lanes' time that they waited for a CPU */
+    double cpu[2], took[2]; /* seconds of a batch, without those */
+    double user[2];         /* share of all CPUs that programs took; NAN: not known */
+    double from;            /* the load */
+};
+
+/* A sample of the host is the mean of the second that ends at it. */
+static double host_user(const struct series_kept *s, double from, double until)
 {
-    if (disturbed * 100 < s->n || disturbed < 3) /* what every machine does now and then */
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < s->host_n; i++) {
+        double at = seconds_of(s->host[i].at);
+        if (at - 1 >= from && at <= until && isfinite(s->host[i].cpu_user)) {
+            sum += s->host[i].cpu_user;
+            n++;
+        }
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+static struct sides sides_of(const struct series_kept *s, const double *lost, double load)
+{
+    struct sides sides = { .from = load };
+    double n[2] = { 0 }, at = NAN;
+    for (size_t i = 0; i < s->n; i++) {
+        int side = s->load[i] > load;
+        if (side && isnan(at))
+            at = s->at[i] - s->elapsed[i];
+        sides.lost[side] += lost[i];
+        sides.cpu[side] += s->cpu[i];
+        sides.took[side] += s->elapsed[i];
+        n[side]++;
+    }
+    for (int side = 0; side < 2; side++) {
+        double took = sides.took[side];
+        sides.took[side] = (took - sides.lost[side]) / n[side];
+        sides.lost[side] /= took;
+        sides.cpu[side] /= n[side];
+    }
+    double end = seconds_of(s->phase.last_done);
+    sides.user[0] = host_user(s, seconds_of(s->phase.first_start) - 0.5, at);
+    sides.user[1] = host_user(s, at, end + 1);
+    return sides;
+}
+
+/* Whether what looks like a knee is other work, which made the lanes wait for a CPU from there on; or it
+ * slowed their own CPU down (a hyperthread shared, a cache, a clock), which shows as CPU time of theirs, while
+ * the lanes had to queue or programs took more of the CPUs. */
+#define WAITS_MOST  0.1
+#define OTHERS_MOST 0.1 /* of all CPUs: one of eight, taken by somebody else */
+static bool others_made_it(const struct sides *sides)
+{
+    double more = sides->took[1] - sides->took[0], own = sides->cpu[1] - sides->cpu[0];
+    bool queued = sides->lost[1] >= WAITS_MOST;
+    if (queued && sides->lost[1] >= 2 * sides->lost[0])
+        return true;
+    return more > 0 && own >= more / 2 &&
+           (queued || sides->user[1] - sides->user[0] >= OTHERS_MOST);
+}
+
+/* sides NULL: there was no knee that other work made. */
+static int tell_disturbed(const struct series_kept *s, const double *lost, size_t disturbed,
+                          const struct sides *sides, struct findings *findings, struct problem *why)
+{
+    bool few = disturbed * 100 < s->n || disturbed < 3; /* what every machine does now and then */
+    if (few && !sides)
         return 0;
     struct finding *finding = finding_new(findings, FINDING_DISTURBED, &s->phase, why);
     if (!finding)
         return -1;
     struct disturbed_data *data = finding->data.object;
-    *data = (struct disturbed_data){ .batches = disturbed, .of = s->n, .from = NAN };
+    *data = (struct disturbed_data){ .batches = disturbed,
+                                     .of = s->n,
+                                     .from = NAN,
+                                     .others_before = sides ? sides->user[0] : NAN,
+                                     .others_after = sides ? sides->user[1] : NAN };
     for (size_t i = 0; i < s->n; i++) {
         if (lost[i] <= 0)
             continue;
         data->from = isnan(data->from) ? s->load[i] : data->from;
         data->to = s->load[i];
         data->lost_seconds += lost[i];
+    }
+    if (few) {
+        data->from = sides->from;
+        data->to = s->load[s->n - 1];
     }
     say_disturbed(finding, &s->phase);
     return 0;
@@ -425,12 +508,18 @@ int findings_of_phase(const struct series_kept *s, struct findings *findings, st
     struct totals totals = totals_of(&batches); /* of what was, whoever was to blame */
     struct phase_findings found;
     batches.n = stretch(s, lost, GAPS_UNKNOWN, load, seconds);
-    if (phase_findings_of(&batches, &found, why) || tell_rate(s, &totals, findings, why) ||
-        tell_knee(s, &batches, &found, findings, why) ||
+    if (phase_findings_of(&batches, &found, why))
+        return -1;
+    struct sides sides = { 0 };
+    bool others = found.knee.shape != KNEE_NONE &&
+                  (sides = sides_of(s, lost, found.knee.at), others_made_it(&sides));
+    if (others)
+        found.knee.shape = KNEE_NONE;
+    if (tell_rate(s, &totals, findings, why) || tell_knee(s, &batches, &found, findings, why) ||
         tell_zones(s, &found.zones, findings, why) || tell_growth(s, &found, findings, why) ||
         tell_limit(s, findings, why) || tell_cache(s, findings, why))
         return -1;
-    return tell_disturbed(s, lost, disturbed, findings, why);
+    return tell_disturbed(s, lost, disturbed, others ? &sides : NULL, findings, why);
 }
 
 /* --- the host beside it --- */

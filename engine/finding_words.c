@@ -258,7 +258,16 @@ void say_load(struct finding *finding, const struct phase_total *phase)
 void say_disturbed(struct finding *finding, const struct phase_total *phase)
 {
     const struct disturbed_data *d = finding->data.object;
-    char n[WORDS], of[WORDS], lost[WORDS], from[WORDS], to[WORDS];
+    char n[WORDS], of[WORDS], lost[WORDS], from[WORDS], to[WORDS], before[WORDS], after[WORDS];
+    if (d->lost_seconds <= 0 || d->batches < 3) {
+        say(finding,
+            "The machine was busy: from %s on, programs took %s of all CPUs, and %s before; the "
+            "batches "
+            "that took longer there make no knee.",
+            words_edge(d->from, phase, from), words_percent(d->others_after, after),
+            words_percent(d->others_before, before));
+        return;
+    }
     say(finding,
         "The machine was busy: %s of %s batches, between %s and %s, waited %s for a CPU that "
         "other "

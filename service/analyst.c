@@ -104,6 +104,8 @@ static int conclude(struct work *work, struct problem *why)
     if (!work->series)
         return 0;
     const struct leg_host *host = host_of(work, work->phase);
+    if (host)
+        series_kept_host(work->series, host->at, host->n);
     if (findings_of_phase(work->series, &work->findings, why) < 0 ||
         findings_of_host(work->phase, host ? host->at : NULL, host ? host->n : 0, &work->findings,
                          why) < 0)

@@ -220,6 +220,67 @@ static void the_same_series_gives_the_same_findings(void **state)
     findings_done(&b);
 }
 
+enum slower { OWN_CPU, WAITING };
+
+/* 1,000 batches of 10 ms; from the 600th on half as long again: by CPU time, or by waiting and one switch. The
+ * host's programs take `before` and then `after` of all CPUs. */
+static struct findings beside(enum slower how, double before, double after)
+{
+    struct problem why = { 0 };
+    struct findings findings = { 0 };
+    struct series_kept *series = NULL;
+    struct phase_total phase = { .name = "create", .unit = "files", .lanes = 1, .batch = BATCH };
+    struct host_sample host[12] = { 0 };
+    nsec at = 0;
+    assert_int_equal(series_kept_new(&phase, &series, &why), 0);
+    for (uint64_t i = 0; i < 1000; i++) {
+        double usual = 10 + noise(i), ms = usual * (i < 600 ? 1 : how == OWN_CPU ? 1.5 : 20);
+        at += (nsec)(ms * 1e6);
+        struct sample sample = { .load = (i + 1) * BATCH,
+                                 .at = at,
+                                 .elapsed = (nsec)(ms * 1e6),
+                                 .ops = BATCH,
+                                 .cpu = (nsec)(0.95e6 * (how == OWN_CPU ? ms : usual)),
+                                 .switches = how == WAITING };
+        assert_int_equal(series_kept_add(series, &sample, 1, &why), 0);
+    }
+    for (size_t i = 0; i < COUNT_OF(host); i++)
+        host[i] = (struct host_sample){ .at = (nsec)(i + 1) * NSEC_PER_SEC,
+                                        .cpu_user = i < 6 ? before : after };
+    phase.ops = 1000 * BATCH;
+    phase.last_done = at;
+    series_kept_total(series, &phase);
+    series_kept_host(series, host, COUNT_OF(host));
+    assert_int_equal(findings_of_phase(series, &findings, &why), 0);
+    series_kept_free(series);
+    return findings;
+}
+
+static void what_other_work_slowed_down_is_no_knee(void **state)
+{
+    (void)state;
+    struct findings f = beside(OWN_CPU, 0.05, 0.55);
+    assert_null(find(&f, FINDING_KNEE));
+    assert_non_null(find(&f, FINDING_DISTURBED));
+    print_message("%s\n", find(&f, FINDING_DISTURBED)->sentence);
+    assert_non_null(strstr(find(&f, FINDING_DISTURBED)->sentence,
+                           "programs took 55 % of all CPUs, and 5.00 % before"));
+    findings_done(&f);
+    f = beside(OWN_CPU, 0.05, 0.06); /* nobody else: it is the filesystem's own work */
+    assert_non_null(find(&f, FINDING_KNEE));
+    assert_null(find(&f, FINDING_DISTURBED));
+    findings_done(&f);
+}
+
+static void waiting_for_a_device_is_a_knee_whoever_else_works(void **state)
+{
+    (void)state;
+    struct findings f = beside(WAITING, 0.05, 0.55);
+    assert_non_null(find(&f, FINDING_KNEE));
+    assert_null(find(&f, FINDING_DISTURBED)); /* one switch does not explain 190 ms */
+    findings_done(&f);
+}
+
 static void what_was_not_measured_is_a_gap(void **state)
 {
     (void)state;
@@ -297,6 +358,8 @@ int main(void)
         cmocka_unit_test(a_flush_that_matters_is_told_with_the_rate),
         cmocka_unit_test(a_phase_without_samples_says_nothing),
         cmocka_unit_test(the_same_series_gives_the_same_findings),
+        cmocka_unit_test(what_other_work_slowed_down_is_no_knee),
+        cmocka_unit_test(waiting_for_a_device_is_a_knee_whoever_else_works),
         cmocka_unit_test(what_was_not_measured_is_a_gap),
         cmocka_unit_test(what_was_measured_at_a_load_has_no_rate),
     };

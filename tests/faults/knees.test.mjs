@@ -1,0 +1,80 @@
+// A busy machine makes no knee, and a device that becomes slower does.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { startDaemon } from '../e2e/daemon.mjs';
+import { analysed, finding } from '../e2e/imports.mjs';
+import { canMount, makeFilesystem, sourceOf } from '../e2e/loop.mjs';
+import { until } from '../e2e/wait.mjs';
+
+const full = Boolean(process.env.PLIMSOLL_FULL);
+const seconds = 4;
+
+/* The job once it has created for about so long: by its own samples, as the service tells them. */
+function halfway(client, id, after = seconds / 2) {
+    return until(`job ${id} to be halfway`, async () => {
+        const { phases } = await client.job(id);
+        return phases[0]?.name === 'create' && phases[0].seconds >= after;
+    }, { seconds: 60, every: 20 });
+}
+
+const kinds = (job) => job.findings.filter((each) => each.phase === 'create').map((each) => each.kind);
+
+test('a CPU hog over the second half of a run is told, and makes no knee', { skip: !canMount && 'needs root to mount a tmpfs' }, async (t) => {
+    const filesystem = makeFilesystem('tmpfs', { megabytes: 4096 });
+    t.after(() => filesystem.close());
+    const daemon = await startDaemon({ build: 'release', targets: { memory: { path: filesystem.path } } });
+    t.after(() => daemon.close());
+    const client = daemon.client(await daemon.token('operator'));
+    const runs = full ? 20 : 2;
+    for (let run = 1; run <= runs; run++)
+        await t.test(`run ${run} of ${runs}`, async (t) => {
+            const hogs = [];
+            t.after(() => hogs.forEach((hog) => hog.kill('SIGKILL')));
+            const { id } = await client.submit({ workload: 'create-scaling', target: 'memory', params: { files: 100_000_000, batch: 100, operations: ['create'], max_seconds: seconds } });
+            await halfway(client, id);
+            // Each in a session of its own: the kernel shares the CPUs fairly between sessions, not processes.
+            for (let i = 0; i < 4 * cpus().length; i++) hogs.push(spawn('sh', ['-c', 'while :; do :; done'], { stdio: 'ignore', detached: true }));
+            await client.finished(id);
+            hogs.forEach((hog) => hog.kill('SIGKILL'));
+            await client.settled(id);
+            const job = await analysed(client, id);
+            t.diagnostic(`${job.phases[0].ops} files; ${finding(job, 'disturbed')?.sentence ?? 'not disturbed'}`);
+            assert.ok(finding(job, 'disturbed'), `${kinds(job)}`);
+            assert.equal(finding(job, 'knee'), undefined, finding(job, 'knee')?.sentence);
+        });
+});
+
+const throttle = '/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device';
+
+test('a device that is throttled halfway makes a knee, and no disturbance', { skip: !(canMount && existsSync(throttle)) && 'needs root, loop devices and cgroup v1 blkio' }, async (t) => {
+    const filesystem = makeFilesystem('ext4', { megabytes: 512 });
+    t.after(() => filesystem.close());
+    const daemon = await startDaemon({ build: 'release', targets: { disk: { path: filesystem.path } } });
+    t.after(() => daemon.close());
+    const client = daemon.client(await daemon.token('operator'));
+    const { rdev } = statSync(sourceOf(filesystem.path));
+    const device = `${(rdev >> 8) & 0xfff}:${rdev & 0xff}`;
+    const group = join('/sys/fs/cgroup/blkio', `plimsoll-test-${process.pid}`);
+    mkdirSync(group);
+    t.after(() => until('the group to be empty', () => (rmdirSync(group), true)));
+    const { id } = await client.submit({ workload: 'create-scaling', target: 'disk', params: { files: 1_000_000, batch: 4, operations: ['create'], file_bytes: 4096, sync: 'fsync', max_seconds: 10 } });
+    await client.reached(id, 'create', 1);
+    writeFileSync(join(group, 'cgroup.procs'), String(daemon.runner(id)));
+    await halfway(client, id, seconds);
+    const at = (await client.job(id)).phases[0].ops;
+    writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} 120`);
+    await client.settled(id);
+    const job = await analysed(client, id);
+    if (process.env.KEEPJ) writeFileSync(process.env.KEEPJ, (await client.get(`/api/v1/jobs/${id}/journal`)).text);
+    const knee = finding(job, 'knee');
+    t.diagnostic(`throttled near ${at} of ${job.phases[0].ops} files; ${kinds(job)}; ${knee?.sentence}`);
+    assert.ok(knee, `no knee: ${kinds(job)}`);
+    assert.ok(Math.abs(knee.data.at - at) < 0.2 * at, `throttled near ${at}; ${knee.sentence}`);
+    // A machine that was busy before says so for itself; the throttle must not look like it.
+    const disturbed = finding(job, 'disturbed');
+    assert.ok(!disturbed || disturbed.data.from < at, disturbed?.sentence);
+});
