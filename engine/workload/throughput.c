@@ -361,6 +361,11 @@ static int run_all(struct run *run, const void *params_, struct problem *why)
         with.verify = false;
     if (!site.made)
         return problem_memory(why);
+    if (!null && site.options.folder < 0 && !site.backend->folder_make)
+        return problem_field(
+            why, "/params/backend",
+            "backend %s needs a folder of this host, which the target does not have",
+            site.backend->name);
     if (make_files(run, &site, why))
         return -1;
     for (unsigned i = 0; i < DO_COUNT; i++)
