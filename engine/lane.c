@@ -291,7 +291,9 @@ bool lane_together(struct lane *lane)
 bool lane_sleep(struct lane *lane, nsec until)
 {
     struct crew *crew = lane->crew;
-    bool early = true;
+    bool early = until > clock_monotonic();
+    if (!early)
+        return !lane_stopped(lane);
     scoped_lock(&crew->lock);
     while (early && !lane_stopped(lane))
         early = cond_wait_until(&crew->stopped_or_together, &crew->lock, until);

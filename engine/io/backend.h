@@ -55,8 +55,8 @@ struct io_backend {
     bool direct;         /* knows IO_DIRECT */
     bool cached;         /* what is read may come from this host's memory */
 
-    /* Whether this host and target have it, before anything is made; the problem is of /params/backend.
-     * NULL: always. */
+    /* Whether the target's settings allow it; the problem is of /params/backend. Asks nothing of this host nor of
+     * the target: it is the service that calls it. NULL: always. */
     int (*check)(const struct target *target, struct problem *why);
 
     int (*open)(const struct io_options *options, struct io_session **ret, struct problem *why);

@@ -11,7 +11,7 @@
 
 struct io_session {
     struct io_uring ring;
-    bool have_ring, fixed_buffers;
+    bool fixed_buffers;
     int folder;
 };
 
@@ -51,17 +51,6 @@ static int refuse(int error, struct problem *why)
     return problem_errno(why, error, "cannot set up io_uring");
 }
 
-static int uring_check(const struct target *target, struct problem *why)
-{
-    struct io_uring ring;
-    (void)target;
-    int error = io_uring_queue_init(1, &ring, 0);
-    if (error)
-        return refuse(-error, why);
-    io_uring_queue_exit(&ring);
-    return 0;
-}
-
 static int uring_open(const struct io_options *options, struct io_session **ret,
                       struct problem *why)
 {
@@ -69,15 +58,13 @@ static int uring_open(const struct io_options *options, struct io_session **ret,
     if (!session)
         return problem_memory(why);
     session->folder = options->folder;
-    if (options->buffers) {
-        int error = make_ring(session, options->depth);
-        if (error) {
-            free(session);
-            return refuse(-error, why);
-        }
-        session->have_ring = true;
-        register_buffers(session, options);
+    int error = make_ring(session, options->depth);
+    if (error) {
+        free(session);
+        return refuse(-error, why);
     }
+    if (options->buffers)
+        register_buffers(session, options);
     *ret = session;
     return 0;
 }
@@ -86,8 +73,7 @@ static struct io_session *uring_close(struct io_session *session)
 {
     if (!session)
         return NULL;
-    if (session->have_ring)
-        io_uring_queue_exit(&session->ring);
+    io_uring_queue_exit(&session->ring);
     free(session);
     return NULL;
 }
@@ -116,8 +102,7 @@ static int uring_file_open(struct io_session *session, const char *name, unsigne
         return -1;
     }
     file->in_memory = never_waits(file->fd);
-    if (session->have_ring)
-        file->registered = io_uring_register_files(&session->ring, &file->fd, 1) == 0;
+    file->registered = io_uring_register_files(&session->ring, &file->fd, 1) == 0;
     *ret = file;
     return 0;
 }
@@ -236,7 +221,6 @@ const struct io_backend io_uring = {
     .depth_most = 1024,
     .direct = true,
     .cached = true,
-    .check = uring_check,
     .open = uring_open,
     .close = uring_close,
     .file_open = uring_file_open,

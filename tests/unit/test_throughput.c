@@ -110,12 +110,17 @@ static void assert_whole_run(const char *text)
 
 static bool have_uring(void)
 {
-    struct throughput with = params_of("backend=uring");
+    const struct throughput with = params_of("backend=uring");
+    const struct io_backend *uring = io_backend_at(with.backend);
+    const struct io_options options = { .folder = -1, .depth = 1 };
+    struct io_session *session = NULL;
     struct problem why = { 0 };
-    if (workload_find("throughput")->check(&with, NULL, &why) == 0)
-        return true;
-    print_message("skipped: %s\n", why.message);
-    return false;
+    int result = uring->open(&options, &session, &why);
+    if (result)
+        print_message("skipped: %s\n", why.message);
+    else
+        uring->close(session);
+    return result == 0;
 }
 
 static void samples_add_up_for_every_operation_and_backend(void **state)
