@@ -120,7 +120,7 @@ says 'a job folder that leads out of the state folder is refused' 'symbolic link
 forge scratch
 as_plimsoll ln -s /srv/precious/journal "$state/jobs/$number/journal.ndjson"
 launch runner "$number"
-says 'a journal that is a symbolic link is not followed' 'cannot create the journal'
+says 'a journal that is a symbolic link is not followed' 'cannot open the journal'
 launch clean "$number"
 says 'nor when cleaning' 'cannot open the journal'
 
