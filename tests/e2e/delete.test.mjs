@@ -112,10 +112,10 @@ test('files that are kept are listed with their job, keep nobody away, and go wh
 
 test('a deletion that is cut short goes on', async (t) => {
     const { daemon, client, remove } = await start(t);
-    const { id } = await client.submit(keeping(3_000));
+    const { id } = await client.submit(keeping(1_000));
     await client.settled(id);
     assert.equal((await remove(id)).status, 202);
-    await until('the removal to begin', () => filesIn(daemon).length < 3_000, { every: 1 });
+    await until('the removal to begin', () => filesIn(daemon).length < 1_000, { every: 1 });
     const cleaner = readdirSync('/proc').find((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(join(daemon.journals, String(id), 'spec.json')));
     await daemon.kill9();
     if (cleaner) process.kill(Number(cleaner), 'SIGKILL');
