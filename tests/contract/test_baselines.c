@@ -2,8 +2,9 @@
 #include "engine/base/text.h"
 #include "tests/contract/world.h"
 
-static struct answer call(struct world *world, const char *method, const char *token,
-                          const char *headers, const char *body, const char *path, ...)
+static struct answer printf_like(6, 7)
+    call(struct world *world, const char *method, const char *token, const char *headers,
+         const char *body, const char *path, ...)
 {
     char target[160];
     va_list ap;
@@ -138,15 +139,15 @@ static void roles_and_targets_are_kept(void **state)
     snprintf(name, sizeof name, "roles%d", (int)getpid());
     long long baseline = world_baseline(world, name), alert = world_alert(world, baseline, 1);
     const struct {
-        const char *method, *path;
-        long long id;
+        const char *method, *noun, *verb;
+        long long id; /* 0: of none */
         const char *body;
     } writes[] = {
-        { "POST", "/api/v1/baselines", 0, body_of("r", on(world->scratch, "")) },
-        { "PATCH", "/api/v1/baselines/%lld", baseline, "{\"window\":9}" },
-        { "DELETE", "/api/v1/baselines/%lld", baseline, NULL },
-        { "POST", "/api/v1/alerts/%lld/acknowledge", alert, NULL },
-        { "POST", "/api/v1/alerts/%lld/resolve", alert, NULL },
+        { "POST", "baselines", "", 0, body_of("r", on(world->scratch, "")) },
+        { "PATCH", "baselines", "", baseline, "{\"window\":9}" },
+        { "DELETE", "baselines", "", baseline, NULL },
+        { "POST", "alerts", "/acknowledge", alert, NULL },
+        { "POST", "alerts", "/resolve", alert, NULL },
     };
     const struct {
         const char *token;
@@ -157,9 +158,12 @@ static void roles_and_targets_are_kept(void **state)
                 { world->limited, 403, "forbidden" } }; /* an operator, of another target */
     for (size_t i = 0; i < COUNT_OF(writes); i++)
         for (size_t k = 0; k < COUNT_OF(who); k++) {
-            print_message("%s %s by %zu\n", writes[i].method, writes[i].path, k);
+            char number[32] = "";
+            if (writes[i].id)
+                snprintf(number, sizeof number, "/%lld", writes[i].id);
+            print_message("%s %s%s by %zu\n", writes[i].method, writes[i].noun, writes[i].verb, k);
             struct answer answer = call(world, writes[i].method, who[k].token, NULL, writes[i].body,
-                                        writes[i].path, writes[i].id);
+                                        "/api/v1/%s%s%s", writes[i].noun, number, writes[i].verb);
             expect_problem(&answer, who[k].status, who[k].code, "");
             answer_done(&answer);
         }
