@@ -12,6 +12,7 @@ struct crew {
     _Alignas(64) _Atomic uint64_t next; /* of the pool: the first operation nobody has claimed */
 
     const struct phase *phase;
+    uint64_t until;   /* operations to be done when this stretch ends */
     nsec epoch;       /* the monotonic time at which the leg began */
     uint64_t wake_at; /* samples in a ring that are worth a wake-up */
     struct limits limits;

@@ -95,6 +95,7 @@ struct phase_total {
     uint64_t ops, bytes, errors;             /* done */
     uint64_t first_ops, first_bytes;         /* done by all lanes when the first one was */
     nsec first_start, first_done, last_done; /* since the leg began; first_done: the first lane */
+    nsec paused;                             /* within that time, while other phases went on */
     nsec cpu;          /* of the whole runner meanwhile, lanes and recorder; when finished */
     nsec flush;        /* syncfs() after it; 0: none was timed */
     nsec sync;         /* within it: the most that a lane spent on making data stable */
@@ -114,10 +115,11 @@ static inline uint64_t phase_load(const struct phase_total *phase)
 {
     return phase_counts_bytes(phase) ? phase->bytes : phase->ops;
 }
-/* The seconds that a rate divides by: last end - first start, in wall time. 0 before any batch. */
+/* The seconds that a rate divides by: last end - first start, in wall time, without what lay
+ * between its stretches. 0 before any batch. */
 static inline double phase_seconds(const struct phase_total *phase)
 {
-    return seconds_of(phase->last_done - phase->first_start);
+    return seconds_of(phase->last_done - phase->first_start - phase->paused);
 }
 /* What one of its batches adds to the load: of bytes, on the mean. */
 static inline double phase_batch_load(const struct phase_total *phase)

@@ -17,6 +17,7 @@ enum { JOURNAL_FORMAT = 1, FOREIGN_MOST = 100 };
     X(SAMPLES, "samples")     \
     X(HOST, "host")           \
     X(LIMIT, "limit")         \
+    X(MADE, "made")           \
     X(PHASE_END, "phase_end") \
     X(REBOOT, "reboot")       \
     X(RUN_END, "run_end")     \
@@ -103,6 +104,13 @@ must_check int journal_host(struct journal *journal, unsigned run, unsigned leg,
                             const struct host_sample *samples, size_t n, struct problem *why);
 must_check int journal_limit(struct journal *journal, const struct phase_total *phase,
                              struct problem *why);
+/* What was made from number `first` on, and up to which number more may be made from now on. */
+struct ledger;
+must_check int journal_made(struct journal *journal, unsigned run, unsigned leg,
+                            const struct ledger *made, uint64_t first, struct problem *why);
+/* Adds what one record says; the records of a run in their order. */
+must_check int journal_read_made(const struct journal_record *record, struct ledger *made,
+                                 struct problem *why);
 /* The totals, and the histogram they were told from. */
 must_check int journal_phase_end(struct journal *journal, const struct phase_total *phase,
                                  const struct histogram *histogram, struct problem *why);

@@ -3,6 +3,7 @@
 #include "engine/base/field_json.h"
 #include "engine/journal.h"
 #include "engine/journal_line.h"
+#include "engine/ledger.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -274,6 +275,7 @@ static int read_phase_end(const json_t *json, struct journal_record *record, str
     phase->sync = (nsec)count_of(json, "sync_ns");
     phase->cpu = number_of(json, "cpu");
     phase->last_done = number_of(json, "last_done");
+    phase->paused = (nsec)count_of(json, "paused_ns");
     phase->flush = (nsec)count_of(json, "flush_ns");
     phase->dirty_before = count_of(json, "dirty_before");
     phase->finished = true;
@@ -337,6 +339,7 @@ static const struct record_kind {
     [RECORD_SAMPLES] = { "samples", read_samples },
     [RECORD_HOST] = { "host", read_host },
     [RECORD_LIMIT] = { "limit", read_limit },
+    [RECORD_MADE] = { "made", NULL },
     [RECORD_PHASE_END] = { "phase_end", read_phase_end },
     [RECORD_REBOOT] = { "reboot", read_reboot },
     [RECORD_RUN_END] = { "run_end", NULL },
@@ -426,4 +429,19 @@ int journal_next(struct journal_reader *reader, const struct journal_record **re
     record->end = reader->offset;
     *ret = record;
     return 1;
+}
+
+int journal_read_made(const struct journal_record *record, struct ledger *made, struct problem *why)
+{
+    const json_t *identities = json_object_get(record->json, "identities");
+    uint64_t first = count_of(record->json, "first");
+    made->claimed = count_of(record->json, "claimed");
+    snprintf(made->parent, sizeof made->parent, "%s", text_of(record->json, "parent"));
+    snprintf(made->search, sizeof made->search, "%s", text_of(record->json, "search"));
+    for (size_t i = 0; i < json_array_size(identities); i++) {
+        const char *identity = json_string_value(json_array_get(identities, i));
+        if (first + i == made->n && ledger_add(made, identity ? identity : "", why))
+            return -1;
+    }
+    return 0;
 }

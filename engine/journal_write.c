@@ -2,6 +2,7 @@
  * the process leaves whole lines and at most one torn one, which the next writer cuts. */
 #include "engine/journal.h"
 #include "engine/journal_line.h"
+#include "engine/ledger.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -369,6 +370,20 @@ static json_t *latency_json(const struct latency *latency, const struct histogra
         "p99", (json_int_t)latency->p99, "p999", (json_int_t)latency->p999, "buckets", buckets);
 }
 
+int journal_made(struct journal *journal, unsigned run, unsigned leg, const struct ledger *made,
+                 uint64_t first, struct problem *why)
+{
+    json_t *record = record_new("made", run, leg), *identities = json_array();
+    set_count(record, "claimed", made->claimed);
+    set_count(record, "first", first);
+    json_object_set_new(record, "parent", json_string(made->parent));
+    json_object_set_new(record, "search", json_string(made->search));
+    for (uint64_t i = first; i < made->n; i++)
+        json_array_append_new(identities, json_string(made->at[i]));
+    json_object_set_new(record, "identities", identities);
+    return journal_append(journal, record, why);
+}
+
 int journal_phase_end(struct journal *journal, const struct phase_total *phase,
                       const struct histogram *histogram, struct problem *why)
 {
@@ -380,6 +395,8 @@ int journal_phase_end(struct journal *journal, const struct phase_total *phase,
     json_object_set_new(record, "first_start", json_integer(phase->first_start));
     json_object_set_new(record, "first_done", json_integer(phase->first_done));
     json_object_set_new(record, "last_done", json_integer(phase->last_done));
+    if (phase->paused)
+        json_object_set_new(record, "paused_ns", json_integer(phase->paused));
     set_count(record, "first_ops", phase->first_ops);
     set_count(record, "first_bytes", phase->first_bytes);
     json_object_set_new(record, "sync_ns", json_integer(phase->sync));

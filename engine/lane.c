@@ -134,6 +134,7 @@ static void close_batch(struct lane *lane)
         .ops = batch->count,
         .bytes = lane->bytes,
         .errors = lane->errors,
+        .load = lane->load,
         .cpu = cpu - lane->cpu,
         .max = batch->max,
     };
@@ -220,7 +221,7 @@ static uint64_t left(struct lane *lane)
     if (phase->quota)
         return phase->quota[lane->index] - lane->claimed;
     uint64_t next = atomic_load_explicit(&lane->crew->next, memory_order_relaxed);
-    return next < phase->total ? phase->total - next : 0;
+    return next < lane->crew->until ? lane->crew->until - next : 0;
 }
 
 static uint64_t take(struct lane *lane, uint64_t *ret_first)
@@ -235,7 +236,8 @@ static uint64_t take(struct lane *lane, uint64_t *ret_first)
     uint64_t first =
         atomic_fetch_add_explicit(&lane->crew->next, phase->batch, memory_order_relaxed);
     *ret_first = first;
-    return first < phase->total ? at_most(phase->total - first, phase->batch) : 0;
+    uint64_t until = lane->crew->until;
+    return first < until ? at_most(until - first, phase->batch) : 0;
 }
 
 uint64_t lane_claim(struct lane *lane, uint64_t *ret_first)
@@ -300,6 +302,12 @@ bool lane_sleep(struct lane *lane, nsec until)
     return !lane_stopped(lane);
 }
 
+void lane_limit(struct lane *lane, const struct limit *limit)
+{
+    lane->errors++;
+    crew_limit(lane->crew, limit);
+}
+
 int lane_refused(struct lane *lane, int error, enum attempt attempt, uint64_t number,
                  const char *doing, const char *name, struct problem *why)
 {
@@ -345,6 +353,7 @@ void *lane_main(void *arg)
     if (wait_at_gate(crew) == GATE_ABANDONED)
         return NULL;
     lane->cpu = clock_thread_cpu();
+    lane->switches = 0; /* of this thread, which has just begun */
     if (crew->phase->body(lane, crew->phase->arg, &lane->why))
         crew_stop(crew, STOP_FAILURE);
     if (lane->open)

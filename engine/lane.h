@@ -39,6 +39,7 @@ struct lane {
     uint64_t switches;    /* involuntary, of the thread, when last read */
     uint64_t errors;      /* of this batch */
     uint64_t claimed;     /* of this lane's quota */
+    uint64_t load;        /* of this batch, where the phase is at_load */
 
     nsec recorded; /* the recorder's: `at` of the last sample it took */
 
@@ -70,6 +71,9 @@ enum attempt {
 }; /* to make a new name in a directory, or anything else */
 must_check int lane_refused(struct lane *lane, int error, enum attempt attempt, uint64_t number,
                             const char *doing, const char *name, struct problem *why);
+
+/* A limit of the target that no errno tells: ends the phase, as a result. */
+void lane_limit(struct lane *lane, const struct limit *limit);
 
 static inline unsigned lane_index(const struct lane *lane)
 {

@@ -102,7 +102,8 @@ static void take(struct recorder *recorder, const struct sample *sample)
     total->last_done = sample->at;
     struct sample *placed = &recorder->group[recorder->n++];
     *placed = *sample;
-    placed->load = recorder->counts_bytes ? total->bytes : total->ops;
+    if (!total->at_load)
+        placed->load = recorder->counts_bytes ? total->bytes : total->ops;
 }
 
 static void judge(struct recorder *recorder, const struct sample *sample)

@@ -36,6 +36,7 @@ struct run *run_free(struct run *run)
         return NULL;
     names_done(&run->foreign);
     names_done(&run->spared);
+    ledger_done(&run->made);
     free(run);
     return NULL;
 }
@@ -58,6 +59,20 @@ const struct target *run_target(const struct run *run)
 const char *run_name(const struct run *run)
 {
     return run->with.name;
+}
+
+struct ledger *run_made(struct run *run)
+{
+    return &run->made;
+}
+
+int run_made_tell(struct run *run, struct problem *why)
+{
+    const struct run_options *with = &run->with;
+    if (journal_made(with->journal, with->run, with->leg, &run->made, run->made_told, why))
+        return -1;
+    run->made_told = run->made.n;
+    return journal_sync(with->journal, why);
 }
 
 const struct phase_total *run_phases(const struct run *run, size_t *ret_n)

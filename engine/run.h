@@ -33,6 +33,8 @@ struct phase {
     double slower;     /* ends when it has become so many times slower: slowdown.h; 0: never */
     struct cost cost;  /* what an operation takes from the target; zero: nothing */
     const char *cache; /* how it was before: "warm", or by what it was emptied; NULL: not said */
+    bool
+        at_load; /* a sample is of the load that the lane put into lane->load, not of a batch that ends there */
     bool paced; /* lanes hold their rate: an operation's latency counts from when it was due */
     uint64_t resident; /* bytes of its files in this host's memory before it */
     lane_fn *body;
@@ -46,6 +48,17 @@ struct phase {
  * true. -1 with CANCELLED when the run was told to stop. */
 must_check int run_phase(struct run *run, const struct phase *phase, bool *ret_limited,
                          struct problem *why);
+/* A phase that is worked in stretches, between which others go on. Its time, rate and deadline are those of
+ * its stretches. run_phase() is one with a single stretch. */
+struct stage;
+must_check int stage_open(struct run *run, const struct phase *phase, struct stage **ret,
+                          struct problem *why);
+/* Works until `until` operations are done in all: 0; 1 when a limit, a failure or a request to stop ended it,
+ * and stage_end() will tell which. */
+must_check int stage_work(struct stage *stage, uint64_t until, struct problem *why);
+/* Writes its totals; what it came to is as of run_phase(). */
+must_check int stage_end(struct stage *stage, bool *ret_limited, struct problem *why);
+struct stage *stage_free(struct stage *stage);
 /* The run directory; NULL when the operations do nothing (run_is_null), or when the target has no folder
  * of this host (nfs, zfs): then the workload makes what is named run_name() there by itself. */
 struct workspace *run_workspace(struct run *run);
@@ -74,6 +87,11 @@ void run_foreign(struct run *run, const char *name);
  * told by run_foreign() while the run went on is spared too. */
 must_check int run_spare(struct run *run, const char *name, struct problem *why);
 bool run_spares(const struct run *run, const char *name);
+/* What the run has made so far, as far as it keeps account of it; in clean-up after another process what that
+ * one told. */
+struct ledger *run_made(struct run *run);
+/* Tells it to the journal, on stable storage: after each batch, and before the next one begins. */
+must_check int run_made_tell(struct run *run, struct problem *why);
 /* Clean-up removed n entries more. Records its progress about once a second; -1 when it is to stop
  * (by hand: a second Ctrl-C). */
 must_check int run_removed(struct run *run, uint64_t n, struct problem *why);

@@ -1,5 +1,6 @@
 /* A run, for run.c and run_phase.c only. */
 #pragma once
+#include "engine/ledger.h"
 #include "engine/run.h"
 #include "engine/tick.h"
 
@@ -24,7 +25,9 @@ struct run {
     struct names foreign; /* found, to be listed */
     struct names spared;  /* to be left by clean-up, wherever they are found */
     uint64_t removed;
-    bool keeps; /* it has told that its files stay */
+    struct ledger made;
+    uint64_t made_told; /* of made.n */
+    bool keeps;         /* it has told that its files stay */
     nsec next_clean;
     bool rebooting; /* the leg is over */
     bool between;   /* cleaning, and another run is to follow: a signal ends the job */

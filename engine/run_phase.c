@@ -49,6 +49,7 @@ struct work {
     struct phase_total *total;
     struct recorder *recorder;
     nsec deadline; /* monotonic; 0: none */
+    nsec worked;   /* in earlier stretches */
 };
 
 /* Memory that costs nothing until it is touched. */
@@ -96,6 +97,12 @@ static void work_done(struct work *work)
     if (work->crew.wake >= 0)
         close(work->crew.wake);
 }
+
+/* A phase whose lanes work in stretches; those of most phases have one. */
+struct stage {
+    struct phase phase;
+    struct work work;
+};
 
 static void crew_init(struct crew *crew, const struct phase *phase, nsec epoch, size_t slots)
 {
@@ -364,41 +371,49 @@ static int flush_after(struct work *work, struct problem *why)
             return -1;
         poll(waits, COUNT_OF(waits), milliseconds_until(now + HOST_EVERY, now));
     }
-    work->total->flush = took;
+    work->total->flush += took;
     if (error)
         return problem_errno(why, error, "cannot write out what the phase made");
     return 0;
 }
 
-static int work_through(struct work *work, struct problem *why)
+/* The lanes start anew, where the last stretch ended. What passed between belongs to no phase's time. */
+static void begin_stretch(struct work *work, uint64_t until)
 {
-    struct problem unflushed = { 0 };
-    nsec cpu;
+    struct crew *crew = &work->crew;
+    struct phase_total *total = work->total;
+    if (atomic_load(&crew->next) > crew->until) /* claimed by lanes that found nothing left */
+        atomic_store(&crew->next, crew->until);
+    crew->until = until;
+    crew->gate = GATE_CLOSED;
+    crew->ready = crew->together = 0;
+    atomic_store(&crew->over, 0);
+    atomic_store(&crew->running, work->lanes_n);
+    nsec now = clock_monotonic();
+    if (total->last_done)
+        total->paused += now - crew->epoch - total->last_done;
+    if (work->phase->duration)
+        work->deadline = now + work->phase->duration - work->worked;
+}
+
+/* 0 also when a limit or a request to stop ended it; what a lane failed with is found out at the end. */
+static int work_stretch(struct work *work, uint64_t until, struct problem *why)
+{
+    nsec cpu, began = clock_monotonic();
+    begin_stretch(work, until);
     if (start_lanes(work, &cpu, why))
         return -1;
-    if (work->phase->duration)
-        work->deadline = clock_monotonic() + work->phase->duration;
     int recorded = record(work, why);
     for (unsigned i = 0; i < work->lanes_n; i++)
         pthread_join(work->lanes[i].thread, NULL);
     if (recorded || recorder_drain(work->recorder, DRAIN_ALL, why))
         return -1;
-    work->total->cpu = process_cpu() - cpu;
-    int flushed = flush_after(work, &unflushed);
-    if (conclude(work, why))
-        return -1;
-    if (work->run->with.progress)
-        work->run->with.progress(work->run->with.progress_arg, work->total);
-    if (verdict(work, why))
-        return -1;
-    if (flushed) {
-        *why = unflushed;
-        return problem_during(why, "phase %s: ", work->phase->name);
-    }
+    work->total->cpu += process_cpu() - cpu;
+    work->worked += clock_monotonic() - began;
     return 0;
 }
 
-int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, struct problem *why)
+static int begin_phase(struct run *run, const struct phase *phase, struct problem *why)
 {
     if (run_is_cancelled(run))
         return problem_set(why, PROBLEM_CANCELLED, "stopped on request before phase %s",
@@ -411,26 +426,85 @@ int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, str
                                    .lanes = phase->lanes,
                                    .batch = phase->batch,
                                    .total = phase->total,
+                                   .at_load = phase->at_load,
                                    .resident = phase->resident,
                                    .paced = phase->paced,
                                    .dirty_before = flush_pending() };
     snprintf(total->name, sizeof total->name, "%s", phase->name);
     snprintf(total->unit, sizeof total->unit, "%s", phase->unit);
     snprintf(total->cache, sizeof total->cache, "%s", phase->cache ? phase->cache : "");
-    if (journal_phase(run->with.journal, total, why))
+    return journal_phase(run->with.journal, total, why);
+}
+
+int stage_open(struct run *run, const struct phase *phase, struct stage **ret, struct problem *why)
+{
+    if (begin_phase(run, phase, why))
         return -1;
-    struct work work = { .run = run,
-                         .phase = phase,
-                         .lanes_n = phase->lanes,
-                         .slots_each = slots_for(phase->lanes),
-                         .total = total,
-                         .crew = { .wake = -1 } };
-    run->phases_n++;
-    int result = work_init(&work, why) ? -1 : work_through(&work, why);
-    work_done(&work);
-    if (journal_sync(run->with.journal, why))
+    struct stage *stage = aligned_alloc(_Alignof(struct stage), sizeof *stage);
+    if (!stage)
+        return problem_memory(why);
+    *stage = (struct stage){ .phase = *phase };
+    stage->work = (struct work){ .run = run,
+                                 .phase = &stage->phase,
+                                 .lanes_n = phase->lanes,
+                                 .slots_each = slots_for(phase->lanes),
+                                 .total = &run->phases[run->phases_n++],
+                                 .crew = { .wake = -1 } };
+    if (work_init(&stage->work, why)) {
+        stage_free(stage);
         return -1;
-    if (result == 0)
-        *ret_limited = total->limit.reached;
-    return result;
+    }
+    *ret = stage;
+    return 0;
+}
+
+struct stage *stage_free(struct stage *stage)
+{
+    if (!stage)
+        return NULL;
+    work_done(&stage->work);
+    free(stage);
+    return NULL;
+}
+
+int stage_work(struct stage *stage, uint64_t until, struct problem *why)
+{
+    struct work *work = &stage->work;
+    if (work_stretch(work, until, why))
+        return -1;
+    if (work->run->with.progress)
+        work->run->with.progress(work->run->with.progress_arg, work->total);
+    return atomic_load(&work->crew.stop) != STOP_NOT;
+}
+
+int stage_end(struct stage *stage, bool *ret_limited, struct problem *why)
+{
+    struct work *work = &stage->work;
+    struct problem unflushed = { 0 };
+    int flushed = flush_after(work, &unflushed);
+    if (conclude(work, why))
+        return -1;
+    if (work->run->with.progress)
+        work->run->with.progress(work->run->with.progress_arg, work->total);
+    if (journal_sync(work->run->with.journal, why) || verdict(work, why))
+        return -1;
+    if (flushed) {
+        *why = unflushed;
+        return problem_during(why, "phase %s: ", work->phase->name);
+    }
+    *ret_limited = work->total->limit.reached;
+    return 0;
+}
+
+static void stage_cell(struct stage **stage)
+{
+    stage_free(*stage);
+}
+
+int run_phase(struct run *run, const struct phase *phase, bool *ret_limited, struct problem *why)
+{
+    scoped(stage_cell) struct stage *stage = NULL;
+    if (stage_open(run, phase, &stage, why) || stage_work(stage, phase->total, why) < 0)
+        return -1;
+    return stage_end(stage, ret_limited, why);
 }

@@ -86,6 +86,7 @@ static int phase_write(struct ingest *ingest, struct gather *gather, struct prob
     param_int(&params, total->sync);
     param_count(&params, total->resident);
     param_bool(&params, total->paced);
+    param_int(&params, total->paused);
     if (query_do(ingest->connection, QUERY_PHASE_PUT, &params, NULL, why) < 0)
         return -1;
     gather->dirty = false;

@@ -326,6 +326,7 @@ static int take_phase_end(struct ingest *ingest, const struct journal_record *re
     total->first_start = record->phase.first_start;
     total->first_done = record->phase.first_done;
     total->last_done = record->phase.last_done;
+    total->paused = record->phase.paused;
     total->flush = record->phase.flush;
     total->first_ops = record->phase.first_ops;
     total->first_bytes = record->phase.first_bytes;
@@ -444,6 +445,7 @@ static int take(struct ingest *ingest, const struct journal_record *record, stru
         return take_end(ingest, record, why);
     case RECORD_CLEANUP:
         return take_cleanup(ingest, record, why);
+    case RECORD_MADE: /* for clean-up alone */
     case RECORD_UNKNOWN:
         break; /* of a newer writer */
     }

@@ -182,6 +182,7 @@ void phase_read(const PGresult *result, int row, struct phase_total *ret)
     ret->sync = cell_int(result, row, column++);
     ret->resident = (uint64_t)cell_int(result, row, column++);
     ret->paced = cell_bool(result, row, column++);
+    ret->paused = cell_int(result, row, column++);
     ret->latency.count = (uint64_t)cell_int(result, row, column++);
     ret->latency.sum = cell_number(result, row, column++);
     nsec *const latencies[] = { &ret->latency.min, &ret->latency.max, &ret->latency.p50,

@@ -115,7 +115,7 @@ static void table_row(const struct phase_total *phase)
     if (phase->flush > 0)
         short_time(flush, phase->flush);
     printf("%-13s %14s %10.3f %14s", phase->name, amount_text(done, phase_load(phase), phase->unit),
-           seconds, per_second_text(rate, rate_of(phase), phase->unit));
+           seconds, phase->at_load ? "" : per_second_text(rate, rate_of(phase), phase->unit));
     if (in_bytes(phase->unit))
         printf(" %10s", rate_text(rate, seconds > 0 ? (double)phase->ops / seconds : 0));
     printf(" %10s %10s %10s %10s\n", timed ? short_time(p50, phase->latency.p50) : "-",
@@ -190,7 +190,7 @@ static void table_of_one(const struct plan *plan, const struct run_result *resul
     if (in_bytes(phases[0].unit))
         puts("");
     say_limits(phases, n);
-    say_rate(plan, &phases[0]);
+    say_rate(plan, &phases[n > 1 && phases[0].total == 1]); /* the making of a parent is not it */
 }
 
 /* --- the tables of several runs --- */
