@@ -47,7 +47,7 @@ trap 'exit 130' INT TERM HUP
 # ---- tools ----------------------------------------------------------------------------------------
 
 packages=(gcc clang libclang-rt-14-dev libc6-dev cmake ninja-build ccache pkg-config clang-format git curl jq
-    libjansson-dev libgsl-dev liburing-dev libinih-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev libfuse3-dev
+    libjansson-dev libgsl-dev liburing-dev libbtrfsutil-dev libinih-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev libfuse3-dev
     quota
     postgresql util-linux e2fsprogs xfsprogs btrfs-progs procps chromium)
 install_tools() {

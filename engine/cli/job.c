@@ -43,7 +43,7 @@ static void job_done(struct job *job)
     free(job->where);
     journal_close(job->journal);
     for (unsigned i = 0; job->left && i < job->runs.n; i++)
-        texts_done(&job->left[i].foreign);
+        texts_done(&job->left[i].foreign), ledger_done(&job->left[i].made);
     free(job->left);
     free(job->last.resumed.state);
     runs_done(&job->runs);
@@ -252,6 +252,8 @@ static int keep_record(struct job *job, const struct journal_record *record, str
     case RECORD_CLEANUP:
         left->clean = record->cleanup == CLEANUP_DONE;
         return keep_foreign(left, record, why);
+    case RECORD_MADE:
+        return journal_read_made(record, &left->made, why);
     case RECORD_RUN_END:
     case RECORD_END:
         return keep_foreign(left, record, why);

@@ -340,7 +340,8 @@ static void clean_one(const struct plan *plan, unsigned number, const struct run
     if (found == 0 && !tell_nothing)
         return;
     if (found > 0 && make_run(&session, &why) == 0 &&
-        spare(session.run, &left->foreign, &why) == 0) {
+        spare(session.run, &left->foreign, &why) == 0 &&
+        ledger_copy(&left->made, run_made(session.run), &why) == 0) {
         clean_up(&session, outcome);
         return;
     }

@@ -1,5 +1,6 @@
 /* A job's runs, each from its run directory to its clean-up, the same by hand and for the service. */
 #pragma once
+#include "engine/ledger.h"
 #include "engine/run.h"
 #include "engine/runs.h"
 #include "engine/workspace.h"
@@ -64,6 +65,7 @@ void session_run(const struct plan *plan, struct outcome *ret);
 struct run_left {
     bool began, clean;
     struct texts foreign;        /* told by it not to be its */
+    struct ledger made;          /* told by it to be its */
     char place[WORKSPACE_PLACE]; /* where it worked; "" if that is not known */
 };
 /* Cleans up what an earlier process of the same plan left: `left` is of run 1, 2, ... */

@@ -2,9 +2,10 @@
 
 #include "engine/base/text.h"
 
-extern const struct workload create_scaling, throughput;
+extern const struct workload create_scaling, filesystem_scaling, throughput;
 
-static const struct workload *const all[] = { &create_scaling, &throughput, NULL };
+static const struct workload *const all[] = { &create_scaling, &filesystem_scaling, &throughput,
+                                              NULL };
 
 const struct workload *const *workload_all(void)
 {

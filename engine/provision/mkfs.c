@@ -1,0 +1,288 @@
+/* Filesystems on loop images in the run directory: iN, the image, and mN, where it is mounted. An image is known
+ * again by its inode, a mount by the loop device whose backing file that is. */
+#include "engine/provision/provisioner.h"
+
+#include "engine/base/spawn.h"
+#include "engine/workspace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#define TOOL_DEADLINE (60 * NSEC_PER_SEC)
+enum { LOOP_MAJOR_NUMBER = 7, PATH = 4096 };
+extern const struct provisioner provision_mkfs;
+
+struct pool {
+    struct provision with;
+};
+
+static const char *const kinds[] = { [MKFS_EXT4] = "ext4", [MKFS_XFS] = "xfs" };
+
+static int open_pool(const struct provision *with, struct pool **ret, struct problem *why)
+{
+    if (with->mounted && geteuid() != 0)
+        return problem_set(why, PROBLEM_UNSUPPORTED,
+                           "mounting loop images takes root, and the runner is not");
+    struct pool *pool = malloc(sizeof *pool);
+    if (!pool)
+        return problem_memory(why);
+    pool->with = *with;
+    *ret = pool;
+    return 0;
+}
+
+static struct pool *close_pool(struct pool *pool)
+{
+    free(pool);
+    return NULL;
+}
+
+static int path_of(const struct pool *pool, char prefix, uint64_t number, char path[PATH],
+                   struct problem *why)
+{
+    char name[FILESYSTEM_NAME];
+    filesystem_name(name, prefix, number);
+    int n = snprintf(path, PATH, "%s/%s", pool->with.path, name);
+    return n < PATH ? 0 : problem_set(why, PROBLEM_INTERNAL, "the path of %s is too long", name);
+}
+
+static int make_image(struct pool *pool, uint64_t number)
+{
+    char name[FILESYSTEM_NAME];
+    filesystem_name(name, 'i', number);
+    scoped_fd int fd =
+        openat(pool->with.folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 || ftruncate(fd, (off_t)pool->with.image_bytes) != 0 ? errno : 0;
+}
+
+static int create(struct pool *pool, uint64_t number, struct problem *why)
+{
+    char path[PATH];
+    int error = make_image(pool, number);
+    if (error)
+        return error;
+    if (path_of(pool, 'i', number, path, why))
+        return -1;
+    const char *const ext4[] = { "mkfs.ext4", "-q", "-F", path, NULL };
+    const char *const xfs[] = { "mkfs.xfs", "-q", path, NULL };
+    return spawn_run(pool->with.filesystem == MKFS_EXT4 ? ext4 : xfs, TOOL_DEADLINE, NULL, 0, why);
+}
+
+static int mount_image(struct pool *pool, uint64_t number, struct problem *why)
+{
+    char image[PATH], point[PATH];
+    if (path_of(pool, 'i', number, image, why) || path_of(pool, 'm', number, point, why))
+        return -1;
+    const char *const argv[] = {
+        "mount", "-t", kinds[pool->with.filesystem], "-o", "loop,nodev,nosuid,noexec", image,
+        point,   NULL
+    };
+    return spawn_run(argv, TOOL_DEADLINE, NULL, 0, why);
+}
+
+static int mount_one(struct pool *pool, uint64_t number, struct problem *why)
+{
+    char name[FILESYSTEM_NAME];
+    filesystem_name(name, 'm', number);
+    if (mkdirat(pool->with.folder, name, 0700) != 0)
+        return errno;
+    return mount_image(pool, number, why);
+}
+
+static void inode_text(char text[IDENTITY], const struct stat *st)
+{
+    snprintf(text, IDENTITY, "%llx:%llu", (unsigned long long)st->st_dev,
+             (unsigned long long)st->st_ino);
+}
+
+static int identify(struct pool *pool, uint64_t end, struct problem *why)
+{
+    char name[FILESYSTEM_NAME], inode[IDENTITY];
+    struct stat st;
+    for (uint64_t i = pool->with.made->n; i < end; i++) {
+        filesystem_name(name, 'i', i);
+        if (fstatat(pool->with.folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            return problem_errno(why, errno, "cannot look at %s", name);
+        inode_text(inode, &st);
+        if (ledger_add(pool->with.made, inode, why))
+            return -1;
+    }
+    return 0;
+}
+
+/* Not by umount(8), which would look the device up in every table of mounts for each. */
+static int unmount(struct pool *pool, uint64_t number, struct problem *why)
+{
+    char point[PATH];
+    if (path_of(pool, 'm', number, point, why))
+        return -1;
+    return umount2(point, UMOUNT_NOFOLLOW) == 0
+               ? 0
+               : problem_errno(why, errno, "cannot unmount %s", point);
+}
+
+static int cycle(struct pool *pool, uint64_t n, struct problem *why)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (unmount(pool, i, why))
+            return -1;
+    for (uint64_t i = 0; i < n; i++)
+        if (mount_image(pool, i, why))
+            return -1;
+    return 0;
+}
+
+static void closedir_cell(DIR **dir)
+{
+    if (*dir)
+        closedir(*dir);
+}
+
+static int list(struct pool *pool, uint64_t *ret, struct problem *why)
+{
+    uint64_t n = 0;
+    int fd = openat(pool->with.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    scoped(closedir_cell) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir)
+        return problem_errno(why, errno, "cannot list the run directory");
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        n += entry->d_name[0] == 'i';
+    *ret = n;
+    return 0;
+}
+
+/* Whether the loop device has this image behind it. */
+static bool backed_by(const char *device, const struct stat *image)
+{
+    struct loop_info64 info;
+    scoped_fd int fd = open(device, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && ioctl(fd, LOOP_GET_STATUS64, &info) == 0 && info.lo_device == image->st_dev &&
+           info.lo_inode == image->st_ino;
+}
+
+/* 0: nothing is mounted there any more; 1: what is mounted there is not of this image. */
+static int release(struct pool *pool, uint64_t number, const struct stat *image,
+                   struct problem *why)
+{
+    char name[FILESYSTEM_NAME], device[32];
+    struct statx here, there;
+    filesystem_name(name, 'm', number);
+    for (int tries = 0; tries < 4; tries++) {
+        if (statx(pool->with.folder, name, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID | STATX_TYPE,
+                  &there) != 0)
+            return errno == ENOENT ? 0 : problem_errno(why, errno, "cannot look at %s", name);
+        if (statx(pool->with.folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &here) != 0)
+            return problem_errno(why, errno, "cannot look at the run directory");
+        if (here.stx_mnt_id == there.stx_mnt_id)
+            return 0;
+        snprintf(device, sizeof device, "/dev/loop%u", there.stx_dev_minor);
+        if (!image || there.stx_dev_major != LOOP_MAJOR_NUMBER || !backed_by(device, image))
+            return 1;
+        if (unmount(pool, number, why))
+            return -1;
+    }
+    return 1;
+}
+
+/* Loop devices that a mount which did not come to its end has left with the image. */
+static int detach(const struct stat *image, struct problem *why)
+{
+    scoped(closedir_cell) DIR *dir = opendir("/sys/block");
+    char device[300];
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, "loop", 4) != 0)
+            continue;
+        snprintf(device, sizeof device, "/sys/block/%s/loop", entry->d_name);
+        if (access(device, F_OK) != 0)
+            continue;
+        snprintf(device, sizeof device, "/dev/%s", entry->d_name);
+        if (!backed_by(device, image))
+            continue;
+        scoped_fd int fd = open(device, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && ioctl(fd, LOOP_CLR_FD) != 0 && errno != ENXIO)
+            return problem_errno(why, errno, "cannot detach %s", device);
+    }
+    return 0;
+}
+
+static bool is_ours(struct pool *pool, uint64_t number, const struct stat *image)
+{
+    const char *known = ledger_identity(pool->with.made, number);
+    char inode[IDENTITY];
+    inode_text(inode, image);
+    return S_ISREG(image->st_mode) && image->st_uid == geteuid() &&
+           (!known[0] || strcmp(known, inode) == 0);
+}
+
+static int remove_both(struct pool *pool, uint64_t number, bool image, struct problem *why)
+{
+    char name[FILESYSTEM_NAME];
+    filesystem_name(name, 'm', number);
+    if (unlinkat(pool->with.folder, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+        return errno == EBUSY || errno == ENOTEMPTY || errno == ENOTDIR
+                   ? 1
+                   : problem_errno(why, errno, "cannot remove %s", name);
+    filesystem_name(name, 'i', number);
+    if (image && unlinkat(pool->with.folder, name, 0) != 0 && errno != ENOENT)
+        return problem_errno(why, errno, "cannot remove %s", name);
+    return 0;
+}
+
+static int destroy_with(struct pool *pool, uint64_t number, bool thorough, struct problem *why)
+{
+    char name[FILESYSTEM_NAME];
+    struct stat image;
+    filesystem_name(name, 'i', number);
+    bool there = fstatat(pool->with.folder, name, &image, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!there && errno != ENOENT)
+        return problem_errno(why, errno, "cannot look at %s", name);
+    bool ours = there && is_ours(pool, number, &image);
+    int foreign = release(pool, number, ours ? &image : NULL, why);
+    if (foreign)
+        return foreign;
+    if (ours && thorough && detach(&image, why))
+        return -1;
+    foreign = remove_both(pool, number, ours, why);
+    return foreign ? foreign : there && !ours;
+}
+
+static int destroy(struct pool *pool, uint64_t number, struct problem *why)
+{
+    return destroy_with(pool, number, false, why);
+}
+
+static int destroy_thoroughly(struct pool *pool, uint64_t number, struct problem *why)
+{
+    return destroy_with(pool, number, true, why);
+}
+
+static int clean(struct pool *pool, struct run *run, struct problem *why)
+{
+    struct provisioner thorough = provision_mkfs;
+    const struct made nothing = { .prefix = 'i', .below = 0 };
+    thorough.destroy = destroy_thoroughly;
+    if (provision_destroy_all(&thorough, pool, pool->with.made, 'i', run, why))
+        return -1;
+    return workspace_sweep(run, pool->with.folder, &nothing, why);
+}
+
+const struct provisioner provision_mkfs = {
+    .name = "mkfs",
+    .cycles = 1 << CYCLE_REMOUNT,
+    .mounts = true,
+    .open = open_pool,
+    .close = close_pool,
+    .create = create,
+    .mount = mount_one,
+    .identify = identify,
+    .list = list,
+    .cycle = cycle,
+    .destroy = destroy,
+    .clean = clean,
+};

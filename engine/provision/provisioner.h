@@ -1,0 +1,68 @@
+/* Makes and unmakes the filesystems that filesystem-scaling counts. To add one: a file beside this, a line in
+ * registry.c, tests. Each filesystem has a number; its names follow from it. */
+#pragma once
+#include "engine/base/field.h"
+#include "engine/job.h"
+#include "engine/ledger.h"
+#include "engine/run.h"
+#include "engine/target.h"
+
+struct pool; /* what the filesystems of one run lie in, opened: each provisioner has its own */
+
+enum cycle { CYCLE_NONE, CYCLE_REMOUNT, CYCLE_IMPORT, CYCLE_REBOOT };
+enum mkfs_kind { MKFS_EXT4, MKFS_XFS };
+
+/* What a request says that a provisioner needs to know. */
+struct provision {
+    const struct target *target;
+    const char *name; /* of the run: the parent's name */
+    int folder;       /* the run directory; -1: the target has none here */
+    const char *path; /* the same */
+    enum cycle cycle;
+    bool mounted; /* each is to have a mount point */
+    enum mkfs_kind filesystem;
+    uint64_t image_bytes;
+    const struct texts *properties; /* name=value */
+    struct ledger *made;            /* borrowed: what is known of what was made */
+};
+
+struct provisioner {
+    const char *name;
+    unsigned cycles; /* bits, 1 << enum cycle: beside none */
+    bool mounts;     /* mounting is an operation of its own when `mounted` */
+
+    /* Tools, privilege: refuses before the first change. Also for a clean-up, which may find nothing. */
+    int (*open)(const struct provision *with, struct pool **ret, struct problem *why);
+    struct pool *(*close)(struct pool *pool);
+    /* NULL: the run directory is the parent. Fills made->parent. */
+    int (*make_parent)(struct pool *pool, struct problem *why);
+    /* 0; an errno of the target; -1 with a tool's words. */
+    int (*create)(struct pool *pool, uint64_t number, struct problem *why);
+    int (*mount)(struct pool *pool, uint64_t number, struct problem *why);
+    /* By what number first, first + 1, ... up to end are known again, into `made`. NULL: by name and owner. */
+    int (*identify)(struct pool *pool, uint64_t end, struct problem *why);
+    /* How many there are, as the system lists them. */
+    int (*list)(struct pool *pool, uint64_t *ret, struct problem *why);
+    /* Takes the first n away and brings them back. */
+    int (*cycle)(struct pool *pool, uint64_t n, struct problem *why);
+    /* 0: it is gone; 1: what has its name is not ours and stays; -1. */
+    int (*destroy)(struct pool *pool, uint64_t number, struct problem *why);
+    /* Clean-up: all that is still there, and the parent if it is not the run directory. */
+    int (*clean)(struct pool *pool, struct run *run, struct problem *why);
+};
+
+/* Of a kind of target; "directory" for directories. NULL: none is for that kind. */
+const struct provisioner *provisioner_of(const struct target *target);
+
+enum { FILESYSTEM_NAME = 16, FILESYSTEM_DIGITS = 10 };
+static inline void filesystem_name(char name[FILESYSTEM_NAME], char prefix, uint64_t number)
+{
+    snprintf(name, FILESYSTEM_NAME, "%c%010llu", prefix, (unsigned long long)number);
+}
+
+/* Whether a tool's words tell a limit of the target; fills *ret but for `at`, with those words. */
+bool provision_limit(const struct problem *words, struct limit *ret);
+/* Removes, number by number, what `destroy` takes for ours; tells progress, and what is not ours. */
+must_check int provision_destroy_all(const struct provisioner *with, struct pool *pool,
+                                     const struct ledger *made, char prefix, struct run *run,
+                                     struct problem *why);
