@@ -17,6 +17,7 @@
 
 /* The last leg that the journal tells of. */
 struct leg_left {
+    job_id job;
     unsigned run, leg;
     char boot_id[40];
     bool rebooted; /* its last record is `reboot`, and this is another boot */
@@ -219,6 +220,7 @@ static int keep_leg(struct leg_left *last, const struct journal_record *record, 
     const char *state;
     switch (record->kind) {
     case RECORD_BEGIN:
+        last->job = record->job;
         last->run = record->run;
         last->leg = record->leg;
         memcpy(last->boot_id, record->boot_id, sizeof last->boot_id);
@@ -297,8 +299,9 @@ static int reopen_journal(struct job *job, struct problem *why)
     if (read_job(job, why) || journal_reopen(job->place.folder, JOURNAL_FILE, &job->journal, why) ||
         read_journal(job, why))
         return -1;
-    if (job->last.rebooted)
+    if (job->last.rebooted && job->last.job == (job_id)job->spec.job)
         return 0;
+    job->last.rebooted = false;
     job->journal = journal_close(job->journal); /* what it says stands */
     return problem_set(why, PROBLEM_CONFLICT,
                        "there is a journal already, and its last record is no reboot that has come "

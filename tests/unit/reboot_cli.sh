@@ -92,6 +92,17 @@ if unshare --mount true 2>/dev/null; then
     after_boot 1
     is 'after which nothing goes on' $? 1
 
+    # Another job's journal says nothing about this one.
+    systemctl_is true
+    spec 1
+    run
+    sed -i 's/"job": 7/"job": 8/' job/spec.json
+    after_boot 1
+    is 'with the journal of another job' $? 1
+    grep -q 'no reboot that has come to pass' said || fail "with another's journal it said: $(<said)"
+    sed -i 's/"job": 8/"job": 7/' job/spec.json
+    "$runner" clean job/spec.json --settings settings 2>said
+
     # The run directory is gone.
     systemctl_is true
     spec 1
