@@ -176,15 +176,17 @@ static double host_user(const struct series_kept *s, double from, double until)
     return n > 0 ? sum / n : NAN;
 }
 
-static struct sides sides_of(const struct series_kept *s, const double *lost, double load)
+static struct sides sides_of(const struct series_kept *s, double load)
 {
     struct sides sides = { .from = load };
-    double n[2] = { 0 }, at = NAN;
+    double n[2] = { 0 }, at = NAN, waits = median_of_difference(s->elapsed, s->cpu, s->n);
     for (size_t i = 0; i < s->n; i++) {
         int side = s->load[i] > load;
         if (side && isnan(at))
             at = s->at[i] - s->elapsed[i];
-        sides.lost[side] += lost[i];
+        /* Also of batches that are not marked: many small waits make a level. */
+        double wait = s->elapsed[i] - s->cpu[i] - waits, queue = SWITCH_MOST * s->switches[i];
+        sides.lost[side] += wait > 0 && queue >= wait / 2 ? fmin(wait, queue) : 0;
         sides.cpu[side] += s->cpu[i];
         sides.took[side] += s->elapsed[i];
         n[side]++;
@@ -512,7 +514,7 @@ int findings_of_phase(const struct series_kept *s, struct findings *findings, st
         return -1;
     struct sides sides = { 0 };
     bool others = found.knee.shape != KNEE_NONE &&
-                  (sides = sides_of(s, lost, found.knee.at), others_made_it(&sides));
+                  (sides = sides_of(s, found.knee.at), others_made_it(&sides));
     if (others)
         found.knee.shape = KNEE_NONE;
     if (tell_rate(s, &totals, findings, why) || tell_knee(s, &batches, &found, findings, why) ||

@@ -100,6 +100,8 @@ static int read_key(struct json_source *source, char key[JSON_KEY], const char *
         key[n++] = (char)c;
     }
     key[n] = '\0';
+    if (!text_is_plain(key))
+        return problem_at(why, pointer, began.line, began.column, "there is no such member");
     c = json_peek(source);
     if (c != ':')
         return refuse(source, pointer, "':'", c, why);
