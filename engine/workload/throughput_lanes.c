@@ -26,8 +26,9 @@ struct worker {
     bool stable_each, verify, writes, paced;
     uint32_t record;
     unsigned turns, free_n;
-    uint64_t credit; /* operations that may start before the target's room is looked at */
-    uint64_t broken; /* the lowest record that could not be written; UINT64_MAX: none */
+    uint64_t credit;     /* operations that may start before the target's room is looked at */
+    uint64_t broken;     /* the lowest record that could not be written; UINT64_MAX: none */
+    uint64_t base, step; /* of the lane's records: where the first lies, and how far on the next */
     struct order order;
     struct content content;
     struct slot **free;
@@ -55,8 +56,9 @@ static int worker_memory(struct worker *worker, struct problem *why)
 {
     const struct throughput *with = worker->site->with;
     size_t record = with->record_bytes, depth = worker->options.depth;
-    worker->turns =
-        depth * record < BUFFERS_LEAST ? (unsigned)(BUFFERS_LEAST / (depth * record)) : 1;
+    worker->turns = 1; /* what is read may go to the same place again and again */
+    if (worker->writes && depth * record < BUFFERS_LEAST)
+        worker->turns = (unsigned)(BUFFERS_LEAST / (depth * record));
     size_t bytes = worker->turns * depth * record;
     worker->slots = calloc(depth, sizeof *worker->slots);
     worker->free = calloc(depth, sizeof(struct slot *));
@@ -101,6 +103,8 @@ static int worker_init(struct worker *worker, struct lane *lane, const struct si
                site->operation == DO_WRITE ? data_records(with) : site->made[index]);
     content_init(&worker->content, with, number);
     data_name(worker->name, number);
+    worker->base = data_offset(with, index, 0);
+    worker->step = data_offset(with, index, 1) - worker->base;
     if (worker->paced) {
         worker->pace = (nsec)((double)with->record_bytes * (double)with->threads * 1e9 /
                               (double)with->rate_limit);
@@ -146,7 +150,7 @@ static inline void prepare(struct worker *worker, struct slot *slot)
     op->file = worker->file;
     op->buffer = slot->memory + (size_t)slot->turn * worker->record;
     op->length = worker->record;
-    op->offset = data_offset(worker->site->with, lane_index(worker->lane), slot->index);
+    op->offset = worker->base + slot->index * worker->step;
     if (!slot->writes)
         return;
     if (worker->verify)
@@ -252,6 +256,27 @@ static void pace_take(struct worker *worker, struct io_op *op)
 }
 
 /* --- one after the other --- */
+
+/* Where nothing comes between two operations, so that the end of one is the start of the next. */
+static int work_plainly(struct worker *worker, struct problem *why)
+{
+    struct lane *lane = worker->lane;
+    struct slot *slot = &worker->slots[0];
+    const struct io_backend *backend = worker->backend;
+    while (order_left(&worker->order) && !lane_stopped(lane)) {
+        if (lane_due(lane, lane->pending ? lane->ticks[lane->pending - 1] : lane->last) &&
+            !lane_begin(lane))
+            break;
+        if (!may_issue(worker))
+            break;
+        prepare(worker, slot);
+        slot->op.result = backend->call(worker->session, &slot->op);
+        if (slot->op.result != worker->record)
+            return went_wrong(worker, slot, why);
+        lane_note(lane, worker->record);
+    }
+    return 0;
+}
 
 static int work_in_turn(struct worker *worker, struct problem *why)
 {
@@ -479,7 +504,11 @@ static int work(struct worker *worker, struct problem *why)
         return 0;
     if (worker->paced)
         pace_begin(worker);
-    if (worker->backend->call ? work_in_turn(worker, why) : work_overlapping(worker, why))
+    int result = !worker->backend->call ? work_overlapping(worker, why)
+                 : worker->paced || worker->verify || worker->stable_each
+                     ? work_in_turn(worker, why)
+                     : work_plainly(worker, why);
+    if (result)
         return -1;
     if (worker->writes && with->sync != MAKE_STABLE_NOT && with->sync_at == SYNC_AT_END &&
         !lane_cancelled(lane))

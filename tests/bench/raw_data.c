@@ -48,7 +48,8 @@ static inline void go(const struct loop *loop, bool writes, bool random)
             at = (x >> 33) * loop->records >> 31;
         }
         char *data = loop->data + turn * record;
-        turn = turn + 1 == loop->buffers ? 0 : turn + 1;
+        if (writes) /* what is read may go to the same place again and again */
+            turn = turn + 1 == loop->buffers ? 0 : turn + 1;
         long n = writes ? syscall(SYS_pwrite64, loop->fd, data, record, at * record)
                         : syscall(SYS_pread64, loop->fd, data, record, at * record);
         if (n != (long)record)

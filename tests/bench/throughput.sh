@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
-# throughput: one file of 1 GiB on tmpfs, by the runner, by the raw loop and by fio (psync and io_uring), in turn;
+# throughput: one file of 2 GiB on tmpfs, by the runner, by the raw loop and by fio (psync and io_uring), in turn;
 # sourced by run.sh. Every tool writes a file of its own before what is measured, with the same records.
 
-data_bytes=$((1 << 30))
+data_bytes=$((2 << 30))
 
 # Each prints lines `PHASE OPS CPU_NS_PER_OP OPS_PER_SECOND`.
 data_raw() { # data_raw DIR RECORD OPERATIONS
