@@ -364,7 +364,7 @@ static void the_service_tells_of_all_jobs_and_alerts(void **state)
     int64_t alert = world_alert(world, baseline, id);
     assert_int_equal(store_alert_acknowledge(world->store, alert, "me", NULL, &why), 0);
     assert_int_equal(store_alert_resolve(world->store, alert, "me", "over", NULL, &why), 0);
-    read_until(reader, "resolved");
+    read_until(reader, "\"state\" : \"resolved\"");
     static const char expected[] =
         "state/running state/succeeded state/succeeded findings alert/opened "
         "alert/acknowledged alert/resolved ";
@@ -373,7 +373,7 @@ static void the_service_tells_of_all_jobs_and_alerts(void **state)
 
     snprintf(headers, sizeof headers, "Last-Event-ID: %lld\r\n", at);
     struct stream_reader *again = listen_to(world, 0, headers);
-    read_until(again, "resolved");
+    read_until(again, "\"state\" : \"resolved\"");
     assert_int_equal(snapshot_id(again), at); /* what follows is after it */
     expect_events_of(again, id, expected);
     stream_done(again);
