@@ -4,9 +4,9 @@
 #include "engine/base/field_json.h"
 #include "engine/base/text.h"
 #include "engine/device.h"
-#include "engine/journal.h"
 #include "engine/mountinfo.h"
 #include "engine/procfs.h"
+#include "engine/target.h"
 #include "engine/virtualisation.h"
 
 #include <dirent.h>
@@ -122,10 +122,10 @@ static json_t *user_json(void)
 
 static json_t *engine_json(void)
 {
-    return json_pack("{s:s,s:i,s:o,s:I,s:{s:s,s:s,s:s}}", "version", PLIMSOLL_VERSION,
-                     "journal_format", JOURNAL_FORMAT, "user", user_json(), "uid",
-                     (json_int_t)geteuid(), "libraries", "glibc", gnu_get_libc_version(), "jansson",
-                     jansson_version_str(), "zlib", zlibVersion());
+    return json_pack("{s:s,s:o,s:I,s:{s:s,s:s,s:s}}", "version", PLIMSOLL_VERSION, "user",
+                     user_json(), "uid", (json_int_t)geteuid(), "libraries", "glibc",
+                     gnu_get_libc_version(), "jansson", jansson_version_str(), "zlib",
+                     zlibVersion());
 }
 
 /* --- filesystem and device --- */
@@ -403,4 +403,26 @@ json_t *environment_read(int target, const char *state)
                      "cpu", cpu_json(), "memory_total",
                      bytes_json(procfs_parse_memory(meminfo, "MemTotal")), "network",
                      network_json(), "clock", clock_json(), "host_before", before);
+}
+
+static json_t *counted(bool is_counted, uint64_t n)
+{
+    return count_json(is_counted ? (int64_t)n : -1);
+}
+
+void environment_of_target(json_t *environment, const struct target *target)
+{
+    struct target_facts facts = { 0 };
+    struct problem why = { 0 };
+    if (target_probe(target, &facts, &why) < 0 || !facts.filesystem[0])
+        return;
+    bool inodes = facts.inodes_total > 0;
+    json_object_set_new(environment, "filesystem",
+                        json_pack("{s:o,s:o,s:o,s:I,s:I,s:o,s:o}", "type",
+                                  text_json(facts.filesystem), "mount_options",
+                                  text_json(facts.mount_options), "source", text_json(facts.source),
+                                  "space_total", (json_int_t)facts.space_total, "space_available",
+                                  (json_int_t)facts.space_available, "inodes_total",
+                                  counted(inodes, facts.inodes_total), "inodes_available",
+                                  counted(inodes, facts.inodes_available)));
 }

@@ -4,8 +4,12 @@
 
 #include <jansson.h>
 
+struct target;
+
 /* Reads the machine and the filesystem of an open folder. `state` is the state directory, to tell
  * whether it shares the target's device; NULL by hand. A fact that the machine does not tell is
  * null, never guessed. Takes some milliseconds, and the target may hang it: call it before the
  * clock starts. NULL: no memory. */
 must_check json_t *environment_read(int target, const char *state);
+/* Puts in what stands at a target that has no folder of this host; asks it, within seconds. */
+void environment_of_target(json_t *environment, const struct target *target);

@@ -1,6 +1,8 @@
 #include "engine/target.h"
 
 #include "engine/base/text.h"
+#include "engine/io/nfs.h"
+#include "engine/io/nfs_wire.h"
 #include "engine/mountinfo.h"
 
 #include <errno.h>
@@ -99,9 +101,8 @@ static int check(const struct target *target, struct problem *why)
     if (target->path && !path_is_plain(target->path))
         return problem_field(why, "path", "path must be absolute and without '..', not %s",
                              target->path);
-    if (target->url && strncmp(target->url, "nfs://", 6) != 0)
-        return problem_field(why, "url", "url must begin with nfs://, not %s", target->url);
-    return 0;
+    struct nfs_address address;
+    return target->url ? nfs_address_parse(target->url, &address, why) : 0;
 }
 
 int target_by_hand(const char *on, struct target *ret, struct problem *why)
@@ -250,6 +251,10 @@ static int probe(const struct target *target, struct target_facts *facts, struct
     struct stat st;
     struct statvfs fs;
     struct mountinfo mount;
+    if (target->kind == TARGET_NFS) {
+        nfs_probe(target, facts);
+        return 0;
+    }
     if (!target->path)
         return unusable(facts, "no workload of this version works there");
     scoped_fd int fd = open(target->path, O_PATH | O_DIRECTORY | O_CLOEXEC);

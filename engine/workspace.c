@@ -222,7 +222,7 @@ struct sweep {
     uint64_t removed;   /* in this pass */
 };
 
-static bool name_is_made(const struct made *made, const char *name)
+bool name_is_made(const struct made *made, const char *name)
 {
     uint64_t number = 0;
     unsigned i;

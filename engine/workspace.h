@@ -55,6 +55,7 @@ struct made {
     const struct made *inside; /* not NULL: it is a folder, with such entries */
     const struct made * or ;   /* another kind that may stand beside it */
 };
+bool name_is_made(const struct made *made, const char *name); /* not those in `or` */
 /* Removes such entries that belong to our user and are not to be spared; everything else is told to
  * run_foreign(). Progress goes to run_removed(). Repeatable. */
 must_check int workspace_sweep(struct run *run, int folder, const struct made *made,

@@ -140,7 +140,10 @@ static int read_request(struct request *request, char **argv, struct problem *wh
     if (target_by_hand(request->on, &request->target, why) ||
         (request->on && workload_fits(workload, &request->target, why)))
         return -1;
+    /* A folder may be of any kind, and a user's rights are what the kernel says they are. */
+    bool folder = request->target.kind == TARGET_DIRECTORY;
     const struct sweep_asked asked = { .workload = workload,
+                                       .target = folder ? NULL : &request->target,
                                        .params = request->params,
                                        .matrix = &request->matrix,
                                        .repeat = request->repeat,

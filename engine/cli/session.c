@@ -88,6 +88,8 @@ static int begin(struct session *session, struct problem *why)
     bool first = session->number == plan->run; /* the later ones find the same machine */
     if (first && !plan->null && !(environment = environment_read(folder, plan->state)))
         return problem_memory(why);
+    if (environment && folder < 0)
+        environment_of_target(environment, plan->target);
     struct journal_begin record = {
         .job = plan->job,
         .run = session->number,

@@ -53,6 +53,7 @@ struct io_backend {
     unsigned targets;    /* bits, 1 << enum target_kind */
     unsigned depth_most; /* operations in flight, of one session */
     bool direct;         /* knows IO_DIRECT */
+    bool ends_at_close;  /* close() ends what is in flight, and its memory is the caller's again */
     bool cached;         /* what is read may come from this host's memory */
 
     /* Whether the target's settings allow it; the problem is of /params/backend. Asks nothing of this host nor of

@@ -121,7 +121,7 @@ static void worker_done(struct worker *worker)
 {
     if (worker->session)
         worker->backend->close(worker->session);
-    if (worker->left)
+    if (worker->left && !worker->backend->ends_at_close)
         return;
     if (worker->options.buffers)
         munmap(worker->options.buffers, worker->options.buffers_bytes);

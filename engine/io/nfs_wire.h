@@ -1,0 +1,107 @@
+/* One connection to an NFS server's export by version 3 of the protocol, without a mount and so without any
+ * cache of this host. Used by one thread. Every wait ends by `patience` or when `stopped` says so; after that,
+ * and when the server hangs up, the connection is of no use any more. */
+#pragma once
+#include "engine/base/clock.h"
+#include "engine/base/problem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { NFS_NAME = 256, NFS_HANDLE = 64 };
+
+/* nfs://host[:port]/export[?version=3&nfsport=N&mountport=N]; ports 0: as the server's rpcbind says. */
+struct nfs_address {
+    char host[NFS_NAME], export[1024];
+    unsigned port, mount_port;
+};
+/* BAD_FIELD at "url" with what would be right. */
+must_check int nfs_address_parse(const char *text, struct nfs_address *ret, struct problem *why);
+
+struct nfs_handle {
+    unsigned n;
+    char at[NFS_HANDLE];
+};
+
+enum nfs_kind { NFS_FILE = 1, NFS_FOLDER = 2 }; /* others are none of ours */
+
+struct nfs_facts {
+    int kind;
+    uint32_t uid;
+    uint64_t size, inode;
+};
+
+/* What the export's filesystem has: bytes and inodes, for unprivileged users. */
+struct nfs_room {
+    uint64_t space_total, space_available, inodes_total, inodes_available;
+};
+
+struct wire;
+struct wire_options {
+    const char *url;
+    nsec patience;              /* silence of the server that is a failure */
+    bool (*stopped)(void *arg); /* looked at four times a second; NULL: never */
+    void *arg;
+};
+
+must_check int wire_open(const struct wire_options *options, struct wire **ret,
+                         struct problem *why);
+/* Answers that are still to come are told to their callbacks as lost. */
+struct wire *wire_close(struct wire *wire);
+const struct nfs_handle *wire_root(const struct wire *wire);
+/* The most bytes that one call reads or writes. */
+uint32_t wire_read_most(const struct wire *wire);
+uint32_t wire_write_most(const struct wire *wire);
+/* "vers=3,proto=tcp,rsize=...,wsize=..." */
+const char *wire_words(const struct wire *wire);
+const char *wire_source(const struct wire *wire); /* "host:/export" */
+
+/* One call and its answer: 0, the errno that the server gave, or -1 when the connection is of no use any
+ * more. `ret` may be NULL where it does not matter. */
+must_check int wire_look_up(struct wire *wire, const struct nfs_handle *folder, const char *name,
+                            struct nfs_handle *ret, struct nfs_facts *facts, struct problem *why);
+must_check int wire_look(struct wire *wire, const struct nfs_handle *object, struct nfs_facts *ret,
+                         struct problem *why);
+must_check int wire_make_folder(struct wire *wire, const struct nfs_handle *folder,
+                                const char *name, struct problem *why);
+must_check int wire_remove_folder(struct wire *wire, const struct nfs_handle *folder,
+                                  const char *name, struct problem *why);
+/* Only if the name is not there yet: EEXIST. */
+must_check int wire_create(struct wire *wire, const struct nfs_handle *folder, const char *name,
+                           struct nfs_handle *ret, struct problem *why);
+must_check int wire_remove(struct wire *wire, const struct nfs_handle *folder, const char *name,
+                           struct problem *why);
+must_check int wire_rename(struct wire *wire, const struct nfs_handle *folder, const char *from,
+                           const char *to, struct problem *why);
+must_check int wire_room(struct wire *wire, struct nfs_room *ret, struct problem *why);
+
+/* Entries of a folder, some at a time. `each` is told of every one but . and ..; -1 from it ends the listing. */
+struct nfs_listing {
+    uint64_t cookie;
+    char verifier[8];
+    bool over;
+    uint64_t entries; /* of the last call */
+};
+must_check int wire_list(struct wire *wire, const struct nfs_handle *folder,
+                         struct nfs_listing *listing,
+                         int (*each)(void *arg, const char *name, const struct nfs_facts *facts),
+                         void *arg, struct problem *why);
+
+/* For calls in flight: one is sent, its end is told by `ended` from within wire_turn(). */
+struct wire_transfer {
+    void (*ended)(struct wire_transfer *transfer);
+    char *buffer;
+    uint32_t length, moved;
+    uint64_t offset;
+    struct nfs_handle file;
+    bool write;
+    struct wire *wire; /* the wire's, as all below */
+    int error;         /* 0, or an errno: of the server, or EIO when the answer is lost */
+};
+/* Reads or writes it all, as far as the file goes. -1: it was not sent. */
+must_check int wire_transfer(struct wire *wire, struct wire_transfer *transfer,
+                             struct problem *why);
+/* What was written to the file is on the server's stable storage when it ends. */
+must_check int wire_commit(struct wire *wire, struct wire_transfer *transfer, struct problem *why);
+/* Waits for the server until then, a quarter of a second at most, and takes what it sent. -1: of no use any more. */
+must_check int wire_turn(struct wire *wire, nsec until, struct problem *why);
