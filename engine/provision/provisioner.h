@@ -54,7 +54,7 @@ struct provisioner {
 /* Of a kind of target; "directory" for directories. NULL: none is for that kind. */
 const struct provisioner *provisioner_of(const struct target *target);
 
-enum { FILESYSTEM_NAME = 16, FILESYSTEM_DIGITS = 10 };
+enum { FILESYSTEM_NAME = 24, FILESYSTEM_DIGITS = 10 }; /* room for any number */
 static inline void filesystem_name(char name[FILESYSTEM_NAME], char prefix, uint64_t number)
 {
     snprintf(name, FILESYSTEM_NAME, "%c%010llu", prefix, (unsigned long long)number);

@@ -68,7 +68,7 @@ function jobsPanel({ jobs }) {
                 h('tbody', {}, jobs.map((job, i) => h('tr', {},
                     h('td', { class: 'strong' }, i ? String.fromCharCode(65 + i) : 'A, the others against it'),
                     h('td', {}, h('a', { href: `/jobs/${job.id}` }, `#${job.id}`)),
-                    h('td', {}, job.workload), h('td', {}, job.target || 'imported'), h('td', {}, job.host),
+                    h('td', {}, job.workload), h('td', {}, job.target || job.name), h('td', {}, job.host),
                     h('td', { class: 'num' }, localTime(job.created_at))))))));
 }
 

@@ -74,7 +74,7 @@ export function jobHeader({ id, may, again, failed }) {
             announce(`Job ${id}: ${STATES[job.state] ?? job.state}`);
         last = job;
         state.update(job.state, job.stuck ? ', stuck' : '');
-        fill(what, h('b', {}, job.workload), job.target ? [' on ', h('b', {}, job.target)] : ', imported', job.note ? `: ${job.note}` : null);
+        fill(what, h('b', {}, job.workload), job.target ? [' on ', h('b', {}, job.target)] : [', imported: ', h('b', {}, job.name)], job.note ? `: ${job.note}` : null);
         created.update(job.created_at);
         started.update(job.started_at);
         finished.update(job.finished_at);

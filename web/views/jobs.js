@@ -130,7 +130,7 @@ function row(job, picks) {
     const tick = h('input', { type: 'checkbox', 'aria-label': `Compare job ${job.id}`, onchange: () => picks.toggle(job.id, tick.checked) });
     const element = h('tr', {},
         h('td', {}, tick), h('td', { class: 'num right' }, h('a', { href: `/jobs/${job.id}` }, `#${job.id}`)),
-        h('td', {}, state), h('td', {}, job.workload), h('td', {}, job.target || 'imported'),
+        h('td', {}, state), h('td', {}, job.workload), h('td', {}, job.target || job.name),
         h('td', { class: 'progress' }, progress, done), speed, h('td', {}, created), took);
     element.update = (now) => {
         state.update(now.state);
