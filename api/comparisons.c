@@ -220,10 +220,16 @@ static json_t *flags_of(const json_t *params, const json_t *environment)
     json_t *flags = json_array();
     if (json_array_size(params))
         json_array_append_new(flags, json_string("Their parameters differ: no verdict is told."));
+    static const struct {
+        const char *pointer, *flag;
+    } unfair[] = {
+        { "/engine/version", "They were measured by different versions of plimsoll." },
+        { "/engine/journal_format", "Their journals are of different formats." },
+    };
     for (size_t i = 0; i < json_array_size(environment); i++)
-        if (strcmp(pointer_at(environment, i), "/engine/version") == 0)
-            json_array_append_new(
-                flags, json_string("They were measured by different versions of plimsoll."));
+        for (size_t k = 0; k < COUNT_OF(unfair); k++)
+            if (strcmp(pointer_at(environment, i), unfair[k].pointer) == 0)
+                json_array_append_new(flags, json_string(unfair[k].flag));
     return flags;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/base/field_json.h"
 #include "engine/base/text.h"
 #include "engine/device.h"
+#include "engine/journal.h"
 #include "engine/mountinfo.h"
 #include "engine/procfs.h"
 #include "engine/target.h"
@@ -122,10 +123,10 @@ static json_t *user_json(void)
 
 static json_t *engine_json(void)
 {
-    return json_pack("{s:s,s:o,s:I,s:{s:s,s:s,s:s}}", "version", PLIMSOLL_VERSION, "user",
-                     user_json(), "uid", (json_int_t)geteuid(), "libraries", "glibc",
-                     gnu_get_libc_version(), "jansson", jansson_version_str(), "zlib",
-                     zlibVersion());
+    return json_pack("{s:s,s:i,s:o,s:I,s:{s:s,s:s,s:s}}", "version", PLIMSOLL_VERSION,
+                     "journal_format", JOURNAL_FORMAT, "user", user_json(), "uid",
+                     (json_int_t)geteuid(), "libraries", "glibc", gnu_get_libc_version(), "jansson",
+                     jansson_version_str(), "zlib", zlibVersion());
 }
 
 /* --- filesystem and device --- */
