@@ -1,13 +1,15 @@
 #!/bin/bash
 # Benches: ours, the limit, and each peer that is installed, in turn, in one run.
 #
-#     tests/bench/run.sh [NAME...] [--csv] [--rounds N] [--files N] [--on FS,...] [--images DIR]
+#     tests/bench/run.sh [NAME...] [--csv] [--rounds N] [--files N] [--on FS,...] [--images DIR] [--series N]
 #
 # NAME   create create-2 list stat remove null throughput ingest series api startup overhead; all of them by default
+#        nulls pairs: how often a knee or a difference is found where there is none; only when named
 # --csv      lines `bench,case,tool,value,unit,ratio_to_raw` instead of the table for people
 # --rounds   paired rounds (11); every tool runs once in each, the order turns
 # --files    files in a metadata round (200000)
 # --on       filesystems: tmpfs,ext4,xfs,btrfs by default
+# --series   of each family of nulls (2000); a quarter as many pairs
 # --images   where the loop images lie: /dev/shm if there is room, so that no disk takes part
 #
 # The figure of a metadata tool is CPU time per operation, user and system, of all threads. Ours is held against
@@ -23,7 +25,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${PLIMSOLL_BUILD:-$root/build/release}
-csv=no rounds=11 files=200000 on=tmpfs,ext4,xfs,btrfs images="" names=()
+csv=no rounds=11 files=200000 on=tmpfs,ext4,xfs,btrfs images="" series=2000 names=()
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 say() { printf '%s\n' "$*" >&2; }
@@ -32,17 +34,18 @@ fail() { say "run.sh: $*"; exit 2; }
 while [ $# -gt 0 ]; do
     case $1 in
     --csv) csv=yes ;;
-    --rounds | --files | --on | --images)
+    --rounds | --files | --on | --images | --series)
         [ $# -gt 1 ] || fail "$1 wants a value"
         declare "${1#--}=$2"
         shift ;;
     -h | --help) usage; exit 0 ;;
-    create | create-2 | list | stat | remove | null | throughput | ingest | series | api | startup | overhead) names+=("$1") ;;
+    create | create-2 | list | stat | remove | null | throughput | ingest | series | api | startup | overhead | nulls | pairs) names+=("$1") ;;
     *) fail "unknown argument $1; see --help" ;;
     esac
     shift
 done
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || fail "--rounds $rounds: a number above 0 is wanted"
+[[ $series =~ ^[1-9][0-9]*$ ]] || fail "--series $series: a number above 0 is wanted"
 [[ $files =~ ^[1-9][0-9]*$ ]] || fail "--files $files: a number above 0 is wanted"
 for kind in ${on//,/ }; do
     case $kind in tmpfs | ext4 | xfs | btrfs) ;; *) fail "--on $kind: one of tmpfs, ext4, xfs, btrfs" ;; esac
@@ -94,5 +97,10 @@ if asked null; then bench_null; fi
 if asked throughput; then bench_throughput; fi
 if asked ingest series; then bench_store; fi
 if asked api startup overhead; then bench_service; fi
+# They count, and print for themselves.
+wrong=0
+if asked nulls; then "$bin/nulls" "$series" || wrong=1; fi
+if asked pairs; then "$bin/pairs" $(((series + 3) / 4)) || wrong=1; fi
+[ -s "$work/results" ] || exit $wrong
 
 awk -v csv=$csv -v marks="$here/marks" -f "$here/report.awk" "$work/results"
