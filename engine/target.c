@@ -1,5 +1,6 @@
 #include "engine/target.h"
 
+#include "engine/base/spawn.h"
 #include "engine/base/text.h"
 #include "engine/io/nfs.h"
 #include "engine/io/nfs_wire.h"
@@ -246,6 +247,46 @@ static void fill_space(struct target_facts *facts, const struct statvfs *fs)
     facts->inodes_available = fs->f_files ? fs->f_favail : 0;
 }
 
+#define TOOL_DEADLINE (10 * NSEC_PER_SEC)
+
+/* A pool that hangs must not hang who asks. */
+static int probe_dataset(const struct target *target, struct target_facts *facts)
+{
+    const char *const argv[] = {
+        "zfs", "get", "-H", "-p", "-o", "value", "used,available", target->dataset, NULL
+    };
+    struct problem words = { 0 };
+    char output[128];
+    unsigned long long used, available;
+    if (target->run_as && !user_exists(target->run_as))
+        return unusable(facts, "there is no user %s to run as", target->run_as);
+    if (spawn_run(argv, TOOL_DEADLINE, output, sizeof output, &words) != 0)
+        return unusable(facts, "%s", words.message);
+    if (sscanf(output, "%llu %llu", &used, &available) != 2)
+        return unusable(facts, "%s", "zfs does not tell its space");
+    facts->space_total = used + available;
+    facts->space_available = available;
+    snprintf(facts->filesystem, sizeof facts->filesystem, "zfs");
+    facts->usable = true;
+    return 0;
+}
+
+/* What a kind cannot do without. */
+static int probe_kind(const struct target *target, struct target_facts *facts)
+{
+    static const char *const asks[][3] = { { "mkfs.ext4", "-V" }, { "mount", "--version" } };
+    struct problem words = { 0 };
+    if (target->kind == TARGET_BTRFS && strcmp(facts->filesystem, "btrfs") != 0)
+        return unusable(facts, "its folder is on %s, not on btrfs", facts->filesystem);
+    for (size_t i = 0; target->kind == TARGET_MKFS && i < COUNT_OF(asks); i++)
+        if (spawn_run(asks[i], TOOL_DEADLINE, NULL, 0, &words) != 0)
+            return unusable(facts, "%s", words.message);
+    if (target->kind == TARGET_MKFS && access("/dev/loop-control", F_OK) != 0)
+        return unusable(facts, "%s", "this machine has no loop devices");
+    facts->usable = true;
+    return 0;
+}
+
 static int probe(const struct target *target, struct target_facts *facts, struct problem *why)
 {
     struct stat st;
@@ -255,6 +296,8 @@ static int probe(const struct target *target, struct target_facts *facts, struct
         nfs_probe(target, facts);
         return 0;
     }
+    if (target->kind == TARGET_ZFS)
+        return probe_dataset(target, facts);
     if (!target->path)
         return unusable(facts, "no workload of this version works there");
     scoped_fd int fd = open(target->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -274,8 +317,7 @@ static int probe(const struct target *target, struct target_facts *facts, struct
         return unusable(facts, "it is mounted read-only");
     if (target->run_as && !user_exists(target->run_as))
         return unusable(facts, "there is no user %s to run as", target->run_as);
-    facts->usable = true;
-    return 0;
+    return probe_kind(target, facts);
 }
 
 int target_probe(const struct target *target, struct target_facts *ret, struct problem *why)

@@ -5,11 +5,14 @@
 #include "engine/base/spawn.h"
 #include "engine/base/text.h"
 
+#include <poll.h>
+
 #define TOOL_DEADLINE (60 * NSEC_PER_SEC)
 #define POOL_DEADLINE (600 * NSEC_PER_SEC) /* of the whole pool: with thousands to mount, minutes */
 enum {
-    DATASET = 256,   /* the longest name that ZFS takes */
-    AT_ONCE = 200,   /* datasets named in one call */
+    DATASET = 256, /* the longest name that ZFS takes */
+    AT_ONCE = 200, /* datasets named in one call */
+    BUSY_TRIES = 10,
     OUTPUT = 4 << 20 /* 20,000 lines of the longest names */
 };
 #define MARK "plimsoll:run" /* a property of the parent alone, set as it is made */
@@ -218,11 +221,27 @@ static int cycle(struct pool *pool, uint64_t n, struct problem *why)
     return each(pool, n, "unmount", why) || each(pool, n, "mount", why) ? -1 : 0;
 }
 
+/* What was mounted may be busy for a moment after it was let go. */
 static int destroy_dataset(struct pool *pool, const char *name, bool all, struct problem *why)
 {
     const char *const one[] = { "zfs", "destroy", name, NULL };
     const char *const with_all[] = { "zfs", "destroy", "-r", name, NULL };
-    return run_tool(pool, all ? with_all : one, all ? POOL_DEADLINE : TOOL_DEADLINE, why);
+    struct problem words, before = { 0 };
+    for (int tries = 1;; tries++) {
+        words = (struct problem){ 0 };
+        if (run_tool(pool, all ? with_all : one, all ? POOL_DEADLINE : TOOL_DEADLINE, &words) ==
+                0 ||
+            strstr(words.message, "does not exist"))
+            return 0;
+        if (strcmp(words.message, before.message) != 0)
+            tries = 1; /* another one is busy: it has come further */
+        before = words;
+        if (tries == BUSY_TRIES || !strstr(words.message, "busy")) {
+            *why = words;
+            return -1;
+        }
+        poll(NULL, 0, 20 * tries);
+    }
 }
 
 static int destroy(struct pool *pool, uint64_t number, struct problem *why)
@@ -297,10 +316,8 @@ static bool line_is_ours(const struct pool *pool, const char *name, const char *
 static int tell_foreign(struct pool *pool, struct run *run, uint64_t *ret_ours,
                         uint64_t *ret_foreign, struct problem *why)
 {
-    const char *const argv[] = {
-        "zfs", "list",      "-H", "-t",         "filesystem,volume,snapshot",
-        "-o",  "name,guid", "-r", pool->parent, NULL
-    };
+    const char *const argv[] = { "zfs", "get",        "-H",   "-p",         "-r",
+                                 "-o",  "name,value", "guid", pool->parent, NULL };
     char *rest = NULL;
     if (run_tool(pool, argv, POOL_DEADLINE, why))
         return -1;
@@ -324,24 +341,6 @@ static int tell_foreign(struct pool *pool, struct run *run, uint64_t *ret_ours,
     return 0;
 }
 
-/* "destroy -r" may say busy for a moment after a mount or an export. */
-static int destroy_all(struct pool *pool, struct problem *why)
-{
-    for (int tries = 1;; tries++) {
-        struct problem words = { 0 };
-        char guid[IDENTITY];
-        if (destroy_dataset(pool, pool->parent, true, &words) == 0)
-            return 0;
-        int found = guid_of(pool, pool->parent, guid, why);
-        if (found <= 0)
-            return found;
-        if (tries == 5 || !strstr(words.message, "busy")) {
-            *why = words;
-            return -1;
-        }
-    }
-}
-
 static int clean(struct pool *pool, struct run *run, struct problem *why)
 {
     uint64_t ours = 0, foreign = 0;
@@ -358,7 +357,7 @@ static int clean(struct pool *pool, struct run *run, struct problem *why)
         return -1;
     if (foreign) /* one by one, around what stays */
         return provision_destroy_all(&provision_zfs, pool, pool->with.made, 'f', run, why);
-    if (destroy_all(pool, why))
+    if (destroy_dataset(pool, pool->parent, true, why))
         return -1;
     return run_removed(run, ours, why);
 }
