@@ -225,7 +225,7 @@ test('the HTTP interface', async (t) => {
         const [target] = items;
         assert.equal(target.usable, true, JSON.stringify(target));
         assert.ok(target.space_total > 0 && target.space_available <= target.space_total);
-        assert.deepEqual(target.workloads, ['create-scaling']);
+        assert.deepEqual(target.workloads, ['create-scaling', 'filesystem-scaling', 'throughput']);
         assert.ok(!JSON.stringify(items).includes(daemon.scratch), 'the path is the administrator\'s');
     });
 
