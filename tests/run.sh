@@ -225,29 +225,31 @@ part_contract() {
     build asan && tests/store/with_postgres.sh ctest --test-dir build/asan -L '^contract$' -V --no-tests=error
 }
 
-node_tests() { # FILE…
-    [ -e "${1:-}" ] || { echo "no test file" && return 1; }
-    build asan && build release "${programs[@]}" && node --test --test-reporter=tap "$@"
+# Files side by side: they wait most of the time, each for a daemon, a database and targets of its own. 1 where a
+# test looks at what the whole machine does.
+node_tests() { # HOW-MANY-AT-ONCE FILE…
+    [ -e "${2:-}" ] || { echo "no test file" && return 1; }
+    build asan && build release "${programs[@]}" && node --test --test-reporter=tap --test-concurrency="$1" "${@:2}"
 }
 part_e2e() {
     local files=()
     mapfile -t files < <(find tests/e2e -maxdepth 1 -name '*.test.mjs' ! -name 'browser*' ! -name 'quickstart*' | sort)
-    node_tests "${files[@]}"
+    node_tests 2 "${files[@]}"
 }
 part_faults() {
     local files=(tests/faults/*.test.mjs)
-    node_tests "${files[@]}"
+    node_tests 1 "${files[@]}"
 }
 part_nfs() {
     build asan && build release "${programs[@]}" && tests/nfs/inside.sh node --test --test-reporter=tap tests/nfs/*.test.mjs
 }
 part_browser() {
     local files=(tests/e2e/browser*.test.mjs)
-    node_tests "${files[@]}"
+    node_tests 2 "${files[@]}"
 }
 
 part_quickstart() {
-    node_tests tests/e2e/quickstart.test.mjs
+    node_tests 1 tests/e2e/quickstart.test.mjs
 }
 
 # The package, which is built once.
