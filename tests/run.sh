@@ -10,7 +10,7 @@ set -uo pipefail
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
 
-parts=(style build unit threads clang analysis store contract e2e faults nfs browser quickstart)
+parts=(style build unit threads clang analysis store contract e2e faults nfs zfs browser quickstart)
 full_parts=(package trust quota) # a booted Debian each: minutes; a kernel with quotas: seconds, and 150 MB of packages
 only=() export_full=''
 while [ $# -gt 0 ]; do
@@ -49,7 +49,7 @@ trap 'exit 130' INT TERM HUP
 packages=(gcc clang libclang-rt-14-dev libc6-dev cmake ninja-build ccache pkg-config clang-format git curl jq
     libjansson-dev libgsl-dev liburing-dev libbtrfsutil-dev libnfs-dev libinih-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev libfuse3-dev
     quota
-    nfs-ganesha nfs-ganesha-vfs rpcbind iproute2
+    nfs-ganesha nfs-ganesha-vfs rpcbind zfs-fuse iproute2
     postgresql util-linux e2fsprogs xfsprogs btrfs-progs procps chromium)
 install_tools() {
     local package missing=()
@@ -242,6 +242,9 @@ part_faults() {
 }
 part_nfs() {
     build asan && build release "${programs[@]}" && tests/nfs/inside.sh node --test --test-reporter=tap tests/nfs/*.test.mjs
+}
+part_zfs() {
+    build release "${programs[@]}" && tests/faults/zfs.sh ${PLIMSOLL_FULL:+--full}
 }
 part_browser() {
     local files=(tests/e2e/browser*.test.mjs)

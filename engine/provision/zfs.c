@@ -101,12 +101,39 @@ static int find_search(struct pool *pool, struct problem *why)
     return 0;
 }
 
+/* Whether one lies within the other. */
+static bool is_below(const char *name, const char *above)
+{
+    size_t n = strlen(above);
+    return strncmp(name, above, n) == 0 && (name[n] == '/' || name[n] == '\0' || name[n] == '@');
+}
+
+/* An export takes the whole pool away: also what others have in it, which is none of ours. */
+static int pool_is_ours_alone(struct pool *pool, struct problem *why)
+{
+    const char *const argv[] = { "zfs", "list", "-H", "-o",       "name",
+                                 "-t",  "all",  "-r", pool->pool, NULL };
+    const char *dataset = pool->with.target->dataset;
+    char *rest = NULL;
+    if (run_tool(pool, argv, POOL_DEADLINE, why))
+        return -1;
+    for (char *name = strtok_r(pool->output, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
+        if (!is_below(name, dataset) && !is_below(dataset, name))
+            return problem_field(why, "/params/cycle",
+                                 "cycle cannot be import: it takes all of pool %s away, and %s is "
+                                 "not the target's",
+                                 pool->pool, name);
+    return 0;
+}
+
 static int make_parent(struct pool *pool, struct problem *why)
 {
     const char *argv[2 * TEXTS_MOST + 10] = { "zfs", "create" };
     char mark[DATASET];
     size_t n = 2;
     const struct texts *properties = pool->with.properties;
+    if (pool->with.cycle == CYCLE_IMPORT && pool_is_ours_alone(pool, why))
+        return -1;
     snprintf(mark, sizeof mark, MARK "=%s", pool->with.name);
     argv[n++] = "-o";
     argv[n++] = mark;
