@@ -14,7 +14,6 @@
 #include <sys/statvfs.h>
 
 const char *const target_kinds[] = { "directory", "nfs", "zfs", "btrfs", "mkfs", NULL };
-static const char *const share_kinds[] = { "zfs", "exportfs", "ganesha", NULL };
 static const char *const cold_ways[] = { "fadvise", "remount", "drop-caches", NULL };
 
 const struct field target_fields[] = {
@@ -37,12 +36,6 @@ const struct field target_fields[] = {
     FIELD_CHOICES(struct target, cold, "The ways in which caches may be emptied.",
                   .choices = cold_ways, .preset_text = "fadvise"),
     FIELD_TEXTS(struct target, properties, "The properties of a dataset that a request may set."),
-    FIELD_CHOICES(struct target, share, "The kinds of sharing that a request may ask for.",
-                  .choices = share_kinds),
-    FIELD_TEXT(struct target, observe,
-               "The server's Prometheus node exporter, as http://host:9100/metrics; what it says "
-               "is stored beside the figures of this host.",
-               .min = 1, .max = 2000),
     FIELD_BOOL(struct target, allow_reboot, "Whether a job may reboot this machine."),
     FIELD_BOOL(struct target, concurrent, "Whether jobs may run beside others on its device."),
     FIELD_END,

@@ -7,7 +7,6 @@
 
 enum target_kind { TARGET_DIRECTORY, TARGET_NFS, TARGET_ZFS, TARGET_BTRFS, TARGET_MKFS };
 
-enum target_share { SHARE_ZFS = 1, SHARE_EXPORTFS = 2, SHARE_GANESHA = 4 }; /* bits of `share` */
 enum cold_way { COLD_FADVISE = 1, COLD_REMOUNT = 2, COLD_DROP_CACHES = 4 }; /* bits of `cold` */
 
 struct target {
@@ -20,8 +19,6 @@ struct target {
     double reserve;          /* share of space and inodes left alone */
     uint64_t cold;           /* bits: how caches may be emptied */
     struct texts properties; /* zfs: what a request may set */
-    uint64_t share;          /* bits: kinds of sharing allowed here */
-    char *observe;           /* the server's node exporter; NULL: none */
     bool allow_reboot, concurrent;
 };
 
