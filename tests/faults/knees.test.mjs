@@ -11,7 +11,7 @@ import { canMount, makeFilesystem, sourceOf } from '../e2e/loop.mjs';
 import { until } from '../e2e/wait.mjs';
 
 const full = Boolean(process.env.PLIMSOLL_FULL);
-const seconds = 4;
+const seconds = 8;
 
 /* The job once it has created for about so long: by its own samples, as the service tells them. */
 function halfway(client, id, after = seconds / 2) {
@@ -62,12 +62,12 @@ test('a device that is throttled halfway makes a knee, and no disturbance', { sk
     mkdirSync(group);
     t.after(() => until('the group to be empty', () => (rmdirSync(group), true)));
     async function throttled() {
-        const { id } = await client.submit({ workload: 'create-scaling', target: 'disk', params: { files: 1_000_000, batch: 4, operations: ['create'], file_bytes: 4096, sync: 'fsync', max_seconds: 10 } });
+        const { id } = await client.submit({ workload: 'create-scaling', target: 'disk', params: { files: 1_000_000, batch: 50, operations: ['create'], file_bytes: 4096, sync: 'fsync', max_seconds: 14 } });
         await client.reached(id, 'create', 1);
         writeFileSync(join(group, 'cgroup.procs'), String(daemon.runner(id)));
-        await halfway(client, id, seconds);
+        await halfway(client, id, 2);
         const at = (await client.job(id)).phases[0].ops;
-        writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} 120`);
+        writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} 600`);
         await client.settled(id);
         writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} 0`);
         return { at, job: await analysed(client, id) };
