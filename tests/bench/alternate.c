@@ -1,7 +1,7 @@
 /* A job and the bare loop by turns, in one process and the same threads: what the engine costs, told from
  * blocks of some milliseconds that follow one another, so that whatever else the machine does falls on both.
  *
- *     alternate DIR [--block BATCHES] [--first bare] [name=value ...]     as plimsoll-runner run create-scaling
+ *     alternate DIR [--block BATCHES] [--first bare] [--direct] [name=value ...]     as plimsoll-runner run create-scaling
  *
  * Runs one job below DIR with all that belongs to one: lanes, samples, recorder, journal, a look at the host
  * each second. Whenever its lanes have done a block of batches they hold on before the next one, and do the
@@ -13,8 +13,10 @@
  *
  * CPU is that of the lanes (CLOCK_THREAD_CPUTIME_ID); to ours are added, spread evenly over the phase's
  * operations, the whole CPU time of the recorder's thread during the phase and of the lanes before their first
- * batch. Both make their names a batch at a time. --first bare makes the twin before the run directory, which
- * some filesystems place by. */
+ * batch. Names are made within the clock on both sides: the engine counts them up in place, between two calls,
+ * where nothing can be left out. The bare calls are the C library's, with one lane as in a program without
+ * threads; --direct has them inlined. --first bare makes the twin before the run directory, which some
+ * filesystems place by. */
 #include "engine/crew.h"
 #include "engine/device.h"
 #include "engine/host.h"
@@ -59,6 +61,7 @@ struct alternation {
     const struct create_scaling *with;
     uint64_t block_batches;
     bool bare_first;
+    const struct bare *calls;
     char twin[4096];
     struct seat seats[LANES_MOST];
 
@@ -150,7 +153,7 @@ static uint64_t bare_batches(struct alternation *a, struct seat *seat, unsigned 
     for (uint64_t i;
          (i = atomic_fetch_add_explicit(&a->taken, 1, memory_order_relaxed)) < a->batches;)
         if (!a->visit) {
-            ops += bare_list(seat->folder, seat->entries);
+            ops += a->calls->list(seat->folder, seat->entries);
         } else {
             bare_names(seat->names, own ? seat->made + ops : (before + i) * batch, batch);
             a->visit(seat->folder, seat->names, batch);
@@ -163,10 +166,13 @@ static void bare_block(struct alternation *a, struct seat *seat, unsigned n)
 {
     if (a->visit && (n + 1) * a->batches * a->with->batch > a->with->files)
         return;
+    if (a->with->threads == 1)
+        bare_single();
     begin_block(a);
     nsec cpu = clock_thread_cpu();
     uint64_t ops = bare_batches(a, seat, n);
     cpu = clock_thread_cpu() - cpu;
+    bare_threaded();
     seat->made += ops;
     end_block(a, BARE, n, cpu, ops, STAYS);
 }
@@ -244,26 +250,24 @@ int __wrap_recorder_drain(struct recorder *recorder, enum drain drain, struct pr
     return result;
 }
 
-static const struct {
-    const char *phase;
-    bare_fn *visit;
-} loops[] = {
-    { "create", bare_create },
-    { "list", NULL },
-    { "stat", bare_stat },
-    { "remove", bare_remove },
-};
+/* The loop that stands beside a phase; NULL: the list's, or none. */
+static bare_fn *loop_beside(const struct alternation *a, const char *phase)
+{
+    return strcmp(phase, "create") == 0   ? a->calls->create
+           : strcmp(phase, "stat") == 0   ? a->calls->stat
+           : strcmp(phase, "remove") == 0 ? a->calls->remove
+                                          : NULL;
+}
 
 static void begin_phase(struct alternation *a, const struct phase *phase)
 {
-    size_t i = 0;
-    while (i < COUNT_OF(loops) && strcmp(loops[i].phase, phase->name) != 0)
-        i++;
+    a->visit = loop_beside(a, phase->name);
+    a->judged = a->visit || strcmp(phase->name, "list") == 0;
     /* Only creations need no more of a lane than its turn. */
-    a->judged = i < COUNT_OF(loops) && (phase->lanes == 1 || loops[i].visit == bare_create);
+    if (phase->lanes > 1 && a->visit != a->calls->create)
+        a->judged = false;
     if (!a->judged)
         return;
-    a->visit = loops[i].visit;
     a->batches = a->visit ? a->block_batches : LIST_BLOCK;
     a->lanes = phase->lanes;
     a->waiting = 0;
@@ -490,6 +494,8 @@ static int read_arguments(struct alternation *a, struct create_scaling *with, ch
             a->block_batches = strtoull(*++argv, NULL, 10);
         else if (strcmp(*argv, "--first") == 0)
             a->bare_first = strcmp(*++argv, "bare") == 0;
+        else if (strcmp(*argv, "--direct") == 0)
+            a->calls = &bare_direct;
         else if (read_param(with, *argv, why))
             return -1;
     }
@@ -501,12 +507,14 @@ int main(int argc, char **argv)
     struct problem why = { 0 };
     struct create_scaling with = { 0 };
     static struct alternation a = { .block_batches = BLOCK_USUAL,
+                                    .calls = &bare_library,
                                     .lock = PTHREAD_MUTEX_INITIALIZER,
                                     .turned = PTHREAD_COND_INITIALIZER };
     a.with = &with;
     current = &a;
     if (argc < 2)
-        errx(2, "usage: alternate DIR [--block BATCHES] [--first bare] [name=value ...]");
+        errx(2,
+             "usage: alternate DIR [--block BATCHES] [--first bare] [--direct] [name=value ...]");
     if (read_arguments(&a, &with, argv + 2, &why))
         errx(2, "%s", why.message);
     if (job(&a, argv[1], &with, &why))

@@ -1,7 +1,8 @@
 /* The bare loop that metadata figures are held against: create, list, stat and remove empty files with
- * one system call after another (bare.h), in a process of their own.
+ * one call after another (bare.h), in a process of their own.
  *
  *     raw_metadata DIR [files=N] [threads=N] [batch=N] [layout=shared|private] [operations=create,...]
+ *                  [calls=library|direct]
  *
  * Works in a fresh directory DIR/raw-XXXXXX, removes it, and prints a line per phase:
  *
@@ -28,6 +29,7 @@ struct options {
     uint64_t files, threads, batch;
     bool private;
     const char *operations;
+    const struct bare *calls;
 };
 
 /* What the threads of one phase share. */
@@ -83,7 +85,7 @@ static void list_files(struct work *work, unsigned thread)
     if (lseek(folder, 0, SEEK_SET) < 0)
         err(1, "cannot rewind the directory");
     uint64_t found = 0;
-    for (uint64_t n; (n = bare_list(folder, buffer)) > 0; found += n)
+    for (uint64_t n; (n = work->options->calls->list(folder, buffer)) > 0; found += n)
         ;
     atomic_fetch_add(&work->listed, found - 2); /* without . and .. */
 }
@@ -168,6 +170,8 @@ static void read_options(char **argv, struct options *options)
             options->private = strcmp(*argv, "layout=private") == 0;
         else if (strncmp(*argv, "operations=", 11) == 0)
             options->operations = *argv + 11;
+        else if (strcmp(*argv, "calls=library") == 0 || strcmp(*argv, "calls=direct") == 0)
+            options->calls = strcmp(*argv, "calls=direct") == 0 ? &bare_direct : &bare_library;
         else
             errx(2, "unknown argument %s", *argv);
     }
@@ -175,23 +179,27 @@ static void read_options(char **argv, struct options *options)
 
 int main(int argc, char **argv)
 {
-    static const struct {
+    struct options options = {
+        .files = 200000,
+        .threads = 1,
+        .batch = 100,
+        .operations = "create,list,stat,remove",
+        .calls = &bare_library,
+    };
+    if (argc < 2)
+        errx(2, "usage: raw_metadata DIR [files=N] [threads=N] [batch=N] [layout=shared|private] "
+                "[operations=create,list,stat,remove] [calls=library|direct]");
+    read_options(argv + 2, &options);
+    const struct {
         const char *name;
         bare_fn *visit;
         bool always; /* the others only as asked; create and remove belong to every run */
     } phases[] = {
-        { "create", bare_create, true },
+        { "create", options.calls->create, true },
         { "list", NULL, false },
-        { "stat", bare_stat, false },
-        { "remove", bare_remove, true },
+        { "stat", options.calls->stat, false },
+        { "remove", options.calls->remove, true },
     };
-    struct options options = {
-        .files = 200000, .threads = 1, .batch = 100, .operations = "create,list,stat,remove"
-    };
-    if (argc < 2)
-        errx(2, "usage: raw_metadata DIR [files=N] [threads=N] [batch=N] [layout=shared|private] "
-                "[operations=create,list,stat,remove]");
-    read_options(argv + 2, &options);
 
     char path[4096];
     snprintf(path, sizeof(path), "%s/raw-XXXXXX", argv[1]);
