@@ -154,8 +154,10 @@ count() {
 complain() {
     echo "---- $1"
     grep -nE '(^| )not ok |\[  ERROR  \]|\[  FAILED  \]|STEP failed|\*\*\*(Failed|Timeout|Exception)|error:|ERROR: (Address|Leak|Thread)|WARNING: ThreadS|runtime error' "$1" | head -n 40
+    # What node's tests say of a failure stands in the lines after it.
+    grep -nE -A 40 '^not ok ' "$1" | head -n 120
     echo "---- its end:"
-    tail -n 60 "$1"
+    tail -n 30 "$1"
     echo "----"
 }
 
