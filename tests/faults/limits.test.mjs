@@ -150,7 +150,7 @@ test('a phase that takes too long ends at its deadline', { skip }, async (t) => 
     assert.equal(job.state, 'succeeded', JSON.stringify(job.problem));
     const [made, statted] = job.phases;
     assert.equal(made.limited_by.reason, 'deadline');
-    assert.ok(made.seconds >= 0.9 && made.seconds < 3, `${made.seconds} s`);
+    assert.ok(made.seconds >= 0.9 && made.seconds < 10, `${made.seconds} s`);
     assert.ok(statted.ops <= made.ops && statted.ops > 0);
 });
 
