@@ -436,6 +436,8 @@ int journal_read_made(const struct journal_record *record, struct ledger *made, 
     const json_t *identities = json_object_get(record->json, "identities");
     uint64_t first = count_of(record->json, "first");
     made->claimed = count_of(record->json, "claimed");
+    made->mark = strtoull(text_of(record->json, "mark"), NULL, 16);
+    made->group = (uint32_t)count_of(record->json, "group");
     snprintf(made->parent, sizeof made->parent, "%s", text_of(record->json, "parent"));
     snprintf(made->search, sizeof made->search, "%s", text_of(record->json, "search"));
     for (size_t i = 0; i < json_array_size(identities); i++) {

@@ -376,6 +376,10 @@ int journal_made(struct journal *journal, unsigned run, unsigned leg, const stru
     json_t *record = record_new("made", run, leg), *identities = json_array();
     set_count(record, "claimed", made->claimed);
     set_count(record, "first", first);
+    char mark[17];
+    snprintf(mark, sizeof mark, "%016llx", (unsigned long long)made->mark);
+    json_object_set_new(record, "mark", json_string(mark));
+    set_count(record, "group", made->group);
     json_object_set_new(record, "parent", json_string(made->parent));
     json_object_set_new(record, "search", json_string(made->search));
     for (uint64_t i = first; i < made->n; i++)

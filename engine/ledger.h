@@ -11,6 +11,8 @@ struct ledger {
     uint64_t claimed; /* numbers below this one may have been made */
     uint64_t n;       /* numbers below this one are known */
     char (*at)[IDENTITY];
+    uint64_t mark;  /* random, told before anything is made: what bears it is ours; 0: not drawn */
+    uint32_t group; /* under which entries of a folder are made, by which they bear it; 0: none */
     char parent[IDENTITY]; /* of what they lie in; "": not known */
     char search[256];      /* where an exported pool is found again; "": where all are */
 };

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 
 #define CLEAN_EVERY NSEC_PER_SEC
@@ -16,6 +17,11 @@ int run_new(const struct run_options *options, struct run **ret, struct problem 
     if (!run)
         return problem_memory(why);
     run->with = *options;
+    run->cancelled_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (run->cancelled_fd < 0) {
+        free(run);
+        return problem_errno(why, errno, "cannot make an eventfd");
+    }
     run->scale = tick_calibrate();
     run->epoch = clock_monotonic();
     run->next_host = run->epoch + HOST_EVERY;
@@ -37,6 +43,7 @@ struct run *run_free(struct run *run)
     names_done(&run->foreign);
     names_done(&run->spared);
     ledger_done(&run->made);
+    close(run->cancelled_fd);
     free(run);
     return NULL;
 }
@@ -94,9 +101,16 @@ bool run_take_signals(const struct run *run)
 
 bool run_is_cancelled(struct run *run)
 {
-    if (run_take_signals(run))
+    if (run_take_signals(run) && !run->cancelled) {
         run->cancelled = true;
+        eventfd_write(run->cancelled_fd, 1);
+    }
     return run->cancelled;
+}
+
+int run_cancelled_fd(const struct run *run)
+{
+    return run->cancelled_fd;
 }
 
 /* --- the whole --- */

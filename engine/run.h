@@ -70,6 +70,8 @@ const char *run_name(const struct run *run);
 bool run_is_null(const struct run *run);
 /* Whether the run was told to stop; takes the signals that tell it. Not for lanes. */
 bool run_is_cancelled(struct run *run);
+/* A descriptor that is readable once it was told to stop: for tools that lanes wait for. */
+int run_cancelled_fd(const struct run *run);
 /* Restarts the machine; the run goes on in its next leg, where run_resumed() gives `state`. A machine that is
  * not up again `within` has failed the job. Always -1, which the workload returns: the leg is over; or, as
  * any other problem, it was told to stop before (then nothing is restarted), or may not or cannot restart. */

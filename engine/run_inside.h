@@ -17,6 +17,7 @@ struct run {
     nsec epoch; /* monotonic, when the leg began */
     struct tick_scale scale;
     bool cancelled;
+    int cancelled_fd; /* an eventfd; readable: cancelled */
     nsec next_host;
 
     size_t phases_n;

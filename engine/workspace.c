@@ -237,7 +237,7 @@ bool name_is_made(const struct made *made, const char *name)
     return i >= made->length && name[i] == 0;
 }
 
-/* By name, kind, owner and size; never followed. Gone meanwhile counts as not ours: NULL. */
+/* By name, kind, owner, group and size; never followed. Gone meanwhile counts as not ours: NULL. */
 static const struct made *find_made(const struct sweep *sweep, const char *name)
 {
     const struct made *made = sweep->made;
@@ -245,7 +245,7 @@ static const struct made *find_made(const struct sweep *sweep, const char *name)
     while (made && !name_is_made(made, name))
         made = made->or ;
     if (!made || fstatat(sweep->folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
-        facts.st_uid != geteuid())
+        facts.st_uid != geteuid() || (made->group && facts.st_gid != made->group))
         return NULL;
     bool fits = made->inside
                     ? S_ISDIR(facts.st_mode)

@@ -51,6 +51,7 @@ struct made {
     unsigned digits;
     uint64_t below;
     unsigned length;           /* of the name; 0: without padding */
+    uint32_t group;            /* 0: any */
     uint64_t bytes_most;       /* of a file; a larger one is not ours */
     const struct made *inside; /* not NULL: it is a folder, with such entries */
     const struct made * or ;   /* another kind that may stand beside it */

@@ -10,6 +10,9 @@
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 
+#define STOPPED_WITHIN \
+    (5 * NSEC_PER_SEC)            /* what a tool may take to come to its end when all is to stop */
+enum { KILLED_WITHIN_MS = 5000 }; /* what dying may take */
 extern char **environ;
 
 static void actions_done(posix_spawn_file_actions_t *actions)
@@ -145,12 +148,14 @@ static void hear(struct heard *heard, int fd)
 }
 
 /* Until the child has ended: a grandchild that holds the pipe open is not waited for. */
-static int listen_until_end(int ended, int pipe, nsec deadline, struct heard *heard)
+static int listen_until_end(int ended, int pipe, int stop, nsec deadline, struct heard *heard,
+                            bool *ret_stopped)
 {
     for (;;) {
         struct pollfd wait[] = {
             { .fd = ended, .events = POLLIN },
             { .fd = heard->ended ? -1 : pipe, .events = POLLIN },
+            { .fd = *ret_stopped ? -1 : stop, .events = POLLIN },
         };
         int n = poll(wait, COUNT_OF(wait), milliseconds_until(deadline));
         if (n < 0 && errno != EINTR)
@@ -161,7 +166,12 @@ static int listen_until_end(int ended, int pipe, nsec deadline, struct heard *he
             hear(heard, pipe);
             return 0;
         }
-        if (n == 0 || clock_monotonic() >= deadline)
+        nsec now = clock_monotonic();
+        if (n > 0 && wait[2].revents) {
+            *ret_stopped = true;
+            deadline = now + STOPPED_WITHIN < deadline ? now + STOPPED_WITHIN : deadline;
+        }
+        if (n == 0 || now >= deadline)
             return -1;
     }
 }
@@ -187,8 +197,19 @@ static void trim_end(struct heard *heard)
     heard->at[heard->n] = '\0';
 }
 
-int spawn_run(const char *const *argv, nsec deadline_in, char *output, size_t size,
-              struct problem *why)
+/* What hangs in a system call does not die: it is left to the system. */
+static int kill_and_reap(pid_t pid, int ended, int *ret_status, struct problem *why)
+{
+    struct pollfd wait = { .fd = ended, .events = POLLIN };
+    kill(pid, SIGKILL);
+    if (ended >= 0 && poll(&wait, 1, KILLED_WITHIN_MS) == 0)
+        return problem_set(why, PROBLEM_IO_FAILED,
+                           "it did not end in time, and killing it does not end it");
+    return reap(pid, ret_status, why);
+}
+
+int spawn_run_until(int stop, const char *const *argv, nsec deadline_in, char *output, size_t size,
+                    struct problem *why)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
@@ -206,16 +227,25 @@ int spawn_run(const char *const *argv, nsec deadline_in, char *output, size_t si
     scoped_fd int ended = pidfd_open(pid, 0);
 
     char words[512]; /* for a failure's sentence when the caller keeps nothing */
-    bool keeps = size > 1;
+    bool keeps = size > 1, stopped = false;
     struct heard heard = { keeps ? output : words, 0, (keeps ? size : sizeof words) - 1, false };
-    int status = 0, late = ended < 0 || listen_until_end(ended, from, deadline, &heard) < 0;
-    if (late)
-        kill(pid, SIGKILL);
-    if (reap(pid, &status, why) < 0)
-        return -1;
+    int status = 0;
+    bool late = ended < 0 || listen_until_end(ended, from, stop, deadline, &heard, &stopped) < 0;
+    struct problem undead = { 0 };
+    if (late ? kill_and_reap(pid, ended, &status, &undead) : reap(pid, &status, &undead))
+        return problem_set(why, undead.code, "%s: %s", argv[0], undead.message);
     trim_end(&heard);
+    if (late && stopped)
+        return problem_set(why, PROBLEM_CANCELLED, "stopped on request, and %s was killed",
+                           argv[0]);
     if (late)
         return problem_set(why, PROBLEM_IO_FAILED, "%s did not end within %.3g s and was killed",
                            argv[0], seconds_of(deadline_in));
     return tell_status(argv[0], status, heard.at, why);
+}
+
+int spawn_run(const char *const *argv, nsec deadline_in, char *output, size_t size,
+              struct problem *why)
+{
+    return spawn_run_until(-1, argv, deadline_in, output, size, why);
 }

@@ -5,7 +5,6 @@
 #include "engine/workspace.h"
 
 #include <btrfsutil.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -142,28 +141,13 @@ static int cycle(struct pool *pool, uint64_t n, struct problem *why)
     return 0;
 }
 
-static void closedir_cell(DIR **dir)
-{
-    if (*dir)
-        closedir(*dir);
-}
-
 static int list(struct pool *pool, uint64_t *ret, struct problem *why)
 {
-    uint64_t n = 0;
-    int fd = openat(pool->with.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    scoped(closedir_cell) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
-        return problem_errno(why, errno, "cannot list the run directory");
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        n += entry->d_name[0] == 'f';
-    *ret = n;
-    return 0;
+    return provision_count(pool->with.folder, 'f', pool->with.made->claimed, ret, why);
 }
 
-/* 1 when it is ours and mounted on itself, 0 when it is ours and not, 2 when it is not ours, 3 when nothing
- * has the name. One that was being made when the runner died has no uuid told: then the owner must be ours, and
- * it must be no snapshot. */
+/* Ours and not mounted on itself, ours and mounted, not ours; or nothing has the name. One that was being made
+ * when the runner died has no uuid told: then it must bear the mark, and be no snapshot. */
 enum state { PLAIN, MOUNTED, FOREIGN, GONE };
 static enum state look(struct pool *pool, const char *name, uint64_t number)
 {
@@ -181,8 +165,9 @@ static enum state look(struct pool *pool, const char *name, uint64_t number)
         btrfs_util_subvolume_info_fd(fd, 0, &facts) != BTRFS_UTIL_OK)
         return FOREIGN;
     uuid_text(uuid, facts.uuid);
-    bool ours = known[0] ? strcmp(known, uuid) == 0
-                         : st.st_uid == geteuid() && memcmp(facts.parent_uuid, none, 16) == 0;
+    bool ours =
+        known[0] ? strcmp(known, uuid) == 0
+                 : provision_owns(pool->with.made, &st) && memcmp(facts.parent_uuid, none, 16) == 0;
     return !ours ? FOREIGN : id != pool->mount ? MOUNTED : PLAIN;
 }
 
@@ -212,7 +197,8 @@ static int destroy(struct pool *pool, uint64_t number, struct problem *why)
 static int clean(struct pool *pool, struct run *run, struct problem *why)
 {
     const struct made nothing = { .prefix = 'f', .below = 0 };
-    if (provision_destroy_all(&provision_btrfs, pool, pool->with.made, 'f', run, why))
+    const struct numbers all = { .n = pool->with.made->claimed };
+    if (provision_destroy_all(&provision_btrfs, pool, &all, 'f', run, why))
         return -1;
     return workspace_sweep(run, pool->with.folder, &nothing, why);
 }

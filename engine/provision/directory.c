@@ -2,7 +2,6 @@
 #include "engine/provision/provisioner.h"
 #include "engine/workspace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,29 +33,20 @@ static int create(struct pool *pool, uint64_t number, struct problem *why unused
     return mkdirat(pool->with.folder, name, 0700) == 0 ? 0 : errno;
 }
 
-static void closedir_cell(DIR **dir)
-{
-    if (*dir)
-        closedir(*dir);
-}
-
 static int list(struct pool *pool, uint64_t *ret, struct problem *why)
 {
-    uint64_t n = 0;
-    int fd = openat(pool->with.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    scoped(closedir_cell) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
-        return problem_errno(why, errno, "cannot list the run directory");
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        n += entry->d_name[0] == 'f';
-    *ret = n;
-    return 0;
+    return provision_count(pool->with.folder, 'f', pool->with.made->claimed, ret, why);
 }
 
 static int destroy(struct pool *pool, uint64_t number, struct problem *why)
 {
     char name[FILESYSTEM_NAME];
+    struct stat st;
     filesystem_name(name, 'f', number);
+    if (fstatat(pool->with.folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : problem_errno(why, errno, "cannot look at %s", name);
+    if (!provision_owns(pool->with.made, &st))
+        return 1;
     if (unlinkat(pool->with.folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return 0;
     if (errno == ENOTEMPTY || errno == EBUSY || errno == ENOTDIR)
@@ -70,6 +60,7 @@ static int clean(struct pool *pool, struct run *run, struct problem *why)
     const struct made folder = { .prefix = 'f',
                                  .digits = FILESYSTEM_DIGITS,
                                  .below = pool->with.made->claimed,
+                                 .group = pool->with.made->group,
                                  .inside = &nothing };
     return workspace_sweep(run, pool->with.folder, &folder, why);
 }

@@ -1,5 +1,6 @@
 /* Filesystems on loop images in the run directory: iN, the image, and mN, where it is mounted. An image is known
- * again by its inode, a mount by the loop device whose backing file that is. */
+ * again by its inode and when that was made, as numbers of inodes are used again; a mount by the loop device whose
+ * backing file that inode is: the id of the mount would be another one after each cycle, and given to others. */
 #include "engine/provision/provisioner.h"
 
 #include "engine/base/spawn.h"
@@ -71,7 +72,11 @@ static int create(struct pool *pool, uint64_t number, struct problem *why)
         return -1;
     const char *const ext4[] = { "mkfs.ext4", "-q", "-F", path, NULL };
     const char *const xfs[] = { "mkfs.xfs", "-q", path, NULL };
-    return spawn_run(pool->with.filesystem == MKFS_EXT4 ? ext4 : xfs, TOOL_DEADLINE, NULL, 0, why);
+    if (spawn_run_until(pool->with.stop, pool->with.filesystem == MKFS_EXT4 ? ext4 : xfs,
+                        TOOL_DEADLINE, NULL, 0, why) == 0)
+        return 0;
+    unlink(path); /* it is no filesystem, and not to be counted as one */
+    return -1;
 }
 
 static int mount_image(struct pool *pool, uint64_t number, struct problem *why)
@@ -83,7 +88,7 @@ static int mount_image(struct pool *pool, uint64_t number, struct problem *why)
         "mount", "-t", kinds[pool->with.filesystem], "-o", "loop,nodev,nosuid,noexec", image,
         point,   NULL
     };
-    return spawn_run(argv, TOOL_DEADLINE, NULL, 0, why);
+    return spawn_run_until(pool->with.stop, argv, TOOL_DEADLINE, NULL, 0, why);
 }
 
 static int mount_one(struct pool *pool, uint64_t number, struct problem *why)
@@ -95,21 +100,27 @@ static int mount_one(struct pool *pool, uint64_t number, struct problem *why)
     return mount_image(pool, number, why);
 }
 
-static void inode_text(char text[IDENTITY], const struct stat *st)
+/* Of one entry; the device is the run directory's, and has another number after a restart. */
+static int inode_text(struct pool *pool, const char *name, char text[IDENTITY])
 {
-    snprintf(text, IDENTITY, "%llx:%llu", (unsigned long long)st->st_dev,
-             (unsigned long long)st->st_ino);
+    struct statx facts;
+    if (statx(pool->with.folder, name, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &facts) != 0)
+        return -1;
+    nsec born = facts.stx_mask & STATX_BTIME
+                    ? facts.stx_btime.tv_sec * NSEC_PER_SEC + facts.stx_btime.tv_nsec
+                    : 0;
+    snprintf(text, IDENTITY, "%llx:%llx", (unsigned long long)facts.stx_ino,
+             (unsigned long long)born);
+    return 0;
 }
 
 static int identify(struct pool *pool, uint64_t end, struct problem *why)
 {
     char name[FILESYSTEM_NAME], inode[IDENTITY];
-    struct stat st;
     for (uint64_t i = pool->with.made->n; i < end; i++) {
         filesystem_name(name, 'i', i);
-        if (fstatat(pool->with.folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        if (inode_text(pool, name, inode) != 0)
             return problem_errno(why, errno, "cannot look at %s", name);
-        inode_text(inode, &st);
         if (ledger_add(pool->with.made, inode, why))
             return -1;
     }
@@ -146,15 +157,7 @@ static void closedir_cell(DIR **dir)
 
 static int list(struct pool *pool, uint64_t *ret, struct problem *why)
 {
-    uint64_t n = 0;
-    int fd = openat(pool->with.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    scoped(closedir_cell) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
-        return problem_errno(why, errno, "cannot list the run directory");
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        n += entry->d_name[0] == 'i';
-    *ret = n;
-    return 0;
+    return provision_count(pool->with.folder, 'i', pool->with.made->claimed, ret, why);
 }
 
 /* Whether the loop device has this image behind it. */
@@ -211,23 +214,39 @@ static int detach(const struct stat *image, struct problem *why)
     return 0;
 }
 
-static bool is_ours(struct pool *pool, uint64_t number, const struct stat *image)
+/* By its inode; one that was being made when the runner died, by its mark. */
+static bool is_ours(struct pool *pool, const char *name, uint64_t number, const struct stat *image)
 {
     const char *known = ledger_identity(pool->with.made, number);
     char inode[IDENTITY];
-    inode_text(inode, image);
-    return S_ISREG(image->st_mode) && image->st_uid == geteuid() &&
-           (!known[0] || strcmp(known, inode) == 0);
+    if (!S_ISREG(image->st_mode) || !provision_owns(pool->with.made, image))
+        return false;
+    return !known[0] || (inode_text(pool, name, inode) == 0 && strcmp(known, inode) == 0);
+}
+
+/* 0; 1: what stands where it was mounted is not ours. */
+static int remove_point(struct pool *pool, uint64_t number, struct problem *why)
+{
+    char name[FILESYSTEM_NAME];
+    struct stat st;
+    filesystem_name(name, 'm', number);
+    if (fstatat(pool->with.folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : problem_errno(why, errno, "cannot look at %s", name);
+    if (!provision_owns(pool->with.made, &st))
+        return 1;
+    if (unlinkat(pool->with.folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    return errno == EBUSY || errno == ENOTEMPTY || errno == ENOTDIR
+               ? 1
+               : problem_errno(why, errno, "cannot remove %s", name);
 }
 
 static int remove_both(struct pool *pool, uint64_t number, bool image, struct problem *why)
 {
     char name[FILESYSTEM_NAME];
-    filesystem_name(name, 'm', number);
-    if (unlinkat(pool->with.folder, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-        return errno == EBUSY || errno == ENOTEMPTY || errno == ENOTDIR
-                   ? 1
-                   : problem_errno(why, errno, "cannot remove %s", name);
+    int foreign = remove_point(pool, number, why);
+    if (foreign)
+        return foreign;
     filesystem_name(name, 'i', number);
     if (image && unlinkat(pool->with.folder, name, 0) != 0 && errno != ENOENT)
         return problem_errno(why, errno, "cannot remove %s", name);
@@ -242,7 +261,7 @@ static int destroy_with(struct pool *pool, uint64_t number, bool thorough, struc
     bool there = fstatat(pool->with.folder, name, &image, AT_SYMLINK_NOFOLLOW) == 0;
     if (!there && errno != ENOENT)
         return problem_errno(why, errno, "cannot look at %s", name);
-    bool ours = there && is_ours(pool, number, &image);
+    bool ours = there && is_ours(pool, name, number, &image);
     int foreign = release(pool, number, ours ? &image : NULL, why);
     if (foreign)
         return foreign;
@@ -267,7 +286,8 @@ static int clean(struct pool *pool, struct run *run, struct problem *why)
     struct provisioner thorough = provision_mkfs;
     const struct made nothing = { .prefix = 'i', .below = 0 };
     thorough.destroy = destroy_thoroughly;
-    if (provision_destroy_all(&thorough, pool, pool->with.made, 'i', run, why))
+    const struct numbers all = { .n = pool->with.made->claimed };
+    if (provision_destroy_all(&thorough, pool, &all, 'i', run, why))
         return -1;
     return workspace_sweep(run, pool->with.folder, &nothing, why);
 }
@@ -276,6 +296,7 @@ const struct provisioner provision_mkfs = {
     .name = "mkfs",
     .cycles = 1 << CYCLE_REMOUNT,
     .mounts = true,
+    .demolishers = 4, /* each waits for its own filesystem to be written back */
     .open = open_pool,
     .close = close_pool,
     .create = create,

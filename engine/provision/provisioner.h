@@ -7,6 +7,8 @@
 #include "engine/run.h"
 #include "engine/target.h"
 
+#include <sys/stat.h>
+
 struct pool; /* what the filesystems of one run lie in, opened: each provisioner has its own */
 
 enum cycle { CYCLE_NONE, CYCLE_REMOUNT, CYCLE_IMPORT, CYCLE_REBOOT };
@@ -24,12 +26,14 @@ struct provision {
     uint64_t image_bytes;
     const struct texts *properties; /* name=value */
     struct ledger *made;            /* borrowed: what is known of what was made */
+    int stop;                       /* readable: tools are to come to an end soon; -1: never */
 };
 
 struct provisioner {
     const char *name;
-    unsigned cycles; /* bits, 1 << enum cycle: beside none */
-    bool mounts;     /* mounting is an operation of its own when `mounted` */
+    unsigned cycles;      /* bits, 1 << enum cycle: beside none */
+    bool mounts;          /* mounting is an operation of its own when `mounted` */
+    unsigned demolishers; /* how many at once make clean-up faster; they share the pool. 0: one */
 
     /* Tools, privilege: refuses before the first change. Also for a clean-up, which may find nothing. */
     int (*open)(const struct provision *with, struct pool **ret, struct problem *why);
@@ -62,7 +66,30 @@ static inline void filesystem_name(char name[FILESYSTEM_NAME], char prefix, uint
 
 /* Whether a tool's words tell a limit of the target; fills *ret but for `at`, with those words. */
 bool provision_limit(const struct problem *words, struct limit *ret);
+
+/* Which are to go: those at[0..n), or with NULL all below n. */
+struct numbers {
+    const uint64_t *at;
+    uint64_t n;
+};
 /* Removes, number by number, what `destroy` takes for ours; tells progress, and what is not ours. */
 must_check int provision_destroy_all(const struct provisioner *with, struct pool *pool,
-                                     const struct ledger *made, char prefix, struct run *run,
+                                     const struct numbers *numbers, char prefix, struct run *run,
                                      struct problem *why);
+/* How many entries of the folder have the name of a number below `below`. */
+must_check int provision_count(int folder, char prefix, uint64_t below, uint64_t *ret,
+                               struct problem *why);
+
+/* --- marks: what tells the run's own from what has its name, from the moment it is made; mark.c --- */
+
+/* Draws the mark and tells it to the journal; `folder` as in struct provision. Before anything is made, and
+ * while no lane works: what lanes start from now on is known to be of this run. */
+must_check int provision_begin(struct run *run, int folder, struct problem *why);
+/* What this thread makes in folders bears the mark from now on. */
+void provision_enter(const struct ledger *made);
+/* Whether an entry of a folder is of our user and, where entries can bear it, bears the mark. */
+bool provision_owns(const struct ledger *made, const struct stat *st);
+/* What a runner that died while it drew the mark has left. */
+void provision_unprobe(int folder, const struct ledger *made);
+/* Waits until no tool is at work that the run has started. For a clean-up, before it looks at anything. */
+must_check int provision_outlived(const char *run, struct problem *why);

@@ -1,6 +1,9 @@
 #include "engine/provision/provisioner.h"
+#include "engine/workspace.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 
 extern const struct provisioner provision_directory, provision_btrfs, provision_mkfs, provision_zfs;
 
@@ -38,22 +41,22 @@ bool provision_limit(const struct problem *words, struct limit *ret)
     return false;
 }
 
-int provision_destroy_all(const struct provisioner *with, struct pool *pool,
-                          const struct ledger *made, char prefix, struct run *run,
-                          struct problem *why)
+static void closedir_cell(DIR **dir)
 {
-    char name[FILESYSTEM_NAME];
-    for (uint64_t i = 0; i < made->claimed; i++) {
-        filesystem_name(name, prefix, i);
-        if (run_spares(run, name))
-            continue;
-        int foreign = with->destroy(pool, i, why);
-        if (foreign < 0)
-            return -1;
-        if (foreign)
-            run_foreign(run, name);
-        if (run_removed(run, !foreign, why))
-            return -1;
-    }
+    if (*dir)
+        closedir(*dir);
+}
+
+int provision_count(int folder, char prefix, uint64_t below, uint64_t *ret, struct problem *why)
+{
+    const struct made kind = { .prefix = prefix, .digits = FILESYSTEM_DIGITS, .below = below };
+    uint64_t n = 0;
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    scoped(closedir_cell) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir)
+        return problem_errno(why, errno, "cannot list the run directory");
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        n += name_is_made(&kind, entry->d_name);
+    *ret = n;
     return 0;
 }

@@ -1,10 +1,12 @@
-/* Datasets below one that the run makes, each known again by its guid. Everything is done by zfs(8) and zpool(8),
- * as an administrator would: OpenZFS or zfs-fuse. */
+/* Datasets below one that the run makes, each known again by its guid, or, before that is told, by the run's mark,
+ * a property that it is made with. Everything is done by zfs(8) and zpool(8), as an administrator would: OpenZFS
+ * or zfs-fuse. Nothing is ever destroyed with what is below it: what somebody puts there stays. */
 #include "engine/provision/provisioner.h"
 
 #include "engine/base/spawn.h"
 #include "engine/base/text.h"
 
+#include <fcntl.h>
 #include <poll.h>
 
 #define TOOL_DEADLINE (60 * NSEC_PER_SEC)
@@ -13,9 +15,11 @@ enum {
     DATASET = 256, /* the longest name that ZFS takes */
     AT_ONCE = 200, /* datasets named in one call */
     BUSY_TRIES = 10,
-    OUTPUT = 4 << 20 /* 20,000 lines of the longest names */
+    ANSWER = 1024,   /* what a tool says of one dataset */
+    OUTPUT = 8 << 20 /* 20,000 datasets of the longest names, two lines each */
 };
-#define MARK "plimsoll:run" /* a property of the parent alone, set as it is made */
+#define MARK \
+    "plimsoll:run" /* a property, set as a dataset is made; what is made by others below inherits it */
 extern const struct provisioner provision_zfs;
 
 struct pool {
@@ -35,7 +39,19 @@ static struct pool *close_pool(struct pool *pool)
 
 static int run_tool(struct pool *pool, const char *const *argv, nsec deadline, struct problem *why)
 {
-    return spawn_run(argv, deadline, pool->output, OUTPUT, why);
+    return spawn_run_until(pool->with.stop, argv, deadline, pool->output, OUTPUT, why);
+}
+
+static void mark_of(const struct pool *pool, char mark[IDENTITY])
+{
+    snprintf(mark, IDENTITY, "%016llx", (unsigned long long)pool->with.made->mark);
+}
+
+static void mark_option(const struct pool *pool, char option[ANSWER])
+{
+    char mark[IDENTITY];
+    mark_of(pool, mark);
+    snprintf(option, ANSWER, MARK "=%s", mark);
 }
 
 static int open_pool(const struct provision *with, struct pool **ret, struct problem *why)
@@ -64,19 +80,67 @@ static void child(const struct pool *pool, uint64_t number, char name[DATASET])
     snprintf(name, DATASET, "%.200s/%s", pool->parent, last);
 }
 
-/* The guid of one; 1 and its guid, 0 when there is none, -1. */
-static int guid_of(struct pool *pool, const char *dataset, char guid[IDENTITY], struct problem *why)
+static bool is_absent(const struct problem *words)
 {
-    const char *const argv[] = { "zfs", "get", "-H", "-p", "-o", "value", "guid", dataset, NULL };
+    return strstr(words->message, "does not exist") || strstr(words->message, "no such pool");
+}
+
+/* What a dataset is known by. */
+struct identity {
+    char guid[IDENTITY];
+    bool marked; /* it was made with our mark */
+};
+
+/* One line of `zfs get -o property,value,source guid,MARK`, less its end. */
+static void identity_take(const struct pool *pool, const char *property, const char *value,
+                          const char *source, struct identity *identity)
+{
+    char mark[IDENTITY];
+    mark_of(pool, mark);
+    if (strcmp(property, "guid") == 0)
+        snprintf(identity->guid, sizeof identity->guid, "%.*s", IDENTITY - 1, value);
+    else if (strcmp(property, MARK) == 0)
+        identity->marked = strcmp(value, mark) == 0 && strcmp(source, "local") == 0;
+}
+
+/* Cuts a line at its tabs: how many fields. */
+static size_t cut(char *line, char *fields[], size_t most)
+{
+    size_t n = 0;
+    char *rest = NULL;
+    for (char *field = strtok_r(line, "\t", &rest); field && n < most;
+         field = strtok_r(NULL, "\t", &rest))
+        fields[n++] = field;
+    return n;
+}
+
+/* 1; 0 when there is none; -1. Not through pool->output: several do it at once. */
+static int look(struct pool *pool, const char *dataset, struct identity *ret, struct problem *why)
+{
+    const char *const argv[] = { "zfs",        "get",   "-H", "-p", "-o", "property,value,source",
+                                 "guid," MARK, dataset, NULL };
+    char output[ANSWER], *fields[3], *rest = NULL;
     struct problem words = { 0 };
-    if (run_tool(pool, argv, TOOL_DEADLINE, &words)) {
-        if (strstr(words.message, "does not exist") || strstr(words.message, "no such pool"))
+    struct identity identity = { 0 };
+    if (spawn_run_until(pool->with.stop, argv, TOOL_DEADLINE, output, sizeof output, &words)) {
+        if (is_absent(&words))
             return 0;
         *why = words;
         return -1;
     }
-    snprintf(guid, IDENTITY, "%.*s", (int)strcspn(pool->output, "\n"), pool->output);
+    for (char *line = strtok_r(output, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        if (cut(line, fields, COUNT_OF(fields)) == COUNT_OF(fields))
+            identity_take(pool, fields[0], fields[1], fields[2], &identity);
+    if (!identity.guid[0])
+        return problem_set(why, PROBLEM_IO_FAILED, "zfs tells no guid of %s", dataset);
+    *ret = identity;
     return 1;
+}
+
+/* Whether it is what the run made: by the guid that was told, or by the mark. */
+static bool is_made(const struct identity *identity, const char *known)
+{
+    return known[0] ? strcmp(known, identity->guid) == 0 : identity->marked;
 }
 
 /* The folder of the pool's files, which import does not find by itself; none for devices. */
@@ -129,12 +193,13 @@ static int pool_is_ours_alone(struct pool *pool, struct problem *why)
 static int make_parent(struct pool *pool, struct problem *why)
 {
     const char *argv[2 * TEXTS_MOST + 10] = { "zfs", "create" };
-    char mark[DATASET];
+    char mark[ANSWER];
+    struct identity identity;
     size_t n = 2;
     const struct texts *properties = pool->with.properties;
     if (pool->with.cycle == CYCLE_IMPORT && pool_is_ours_alone(pool, why))
         return -1;
-    snprintf(mark, sizeof mark, MARK "=%s", pool->with.name);
+    mark_option(pool, mark);
     argv[n++] = "-o";
     argv[n++] = mark;
     for (size_t i = 0; i < properties->n; i++) {
@@ -148,20 +213,22 @@ static int make_parent(struct pool *pool, struct problem *why)
     argv[n++] = pool->parent;
     if (run_tool(pool, argv, TOOL_DEADLINE, why))
         return -1;
-    int found = guid_of(pool, pool->parent, pool->with.made->parent, why);
-    if (found > 0 && pool->with.cycle == CYCLE_IMPORT && find_search(pool, why))
+    int found = look(pool, pool->parent, &identity, why);
+    if (found == 0)
+        return problem_set(why, PROBLEM_IO_FAILED, "%s was made and is not there", pool->parent);
+    if (found < 0)
         return -1;
-    return found > 0
-               ? 0
-               : problem_set(why, PROBLEM_IO_FAILED, "%s was made and is not there", pool->parent);
+    memcpy(pool->with.made->parent, identity.guid, sizeof identity.guid);
+    return pool->with.cycle == CYCLE_IMPORT ? find_search(pool, why) : 0;
 }
 
 static int create(struct pool *pool, uint64_t number, struct problem *why)
 {
-    char name[DATASET];
+    char name[DATASET], mark[ANSWER];
     child(pool, number, name);
-    const char *const argv[] = { "zfs", "create", name, NULL };
-    return spawn_run(argv, TOOL_DEADLINE, NULL, 0, why);
+    mark_option(pool, mark);
+    const char *const argv[] = { "zfs", "create", "-o", mark, name, NULL };
+    return spawn_run_until(pool->with.stop, argv, TOOL_DEADLINE, NULL, 0, why);
 }
 
 /* Of at most AT_ONCE, in the order of their numbers. */
@@ -235,7 +302,7 @@ static int each(struct pool *pool, uint64_t n, const char *verb, struct problem 
     for (uint64_t i = 0; i < n; i++) {
         child(pool, i, name);
         const char *const argv[] = { "zfs", verb, name, NULL };
-        if (spawn_run(argv, TOOL_DEADLINE, NULL, 0, why))
+        if (spawn_run_until(pool->with.stop, argv, TOOL_DEADLINE, NULL, 0, why))
             return -1;
     }
     return 0;
@@ -248,40 +315,47 @@ static int cycle(struct pool *pool, uint64_t n, struct problem *why)
     return each(pool, n, "unmount", why) || each(pool, n, "mount", why) ? -1 : 0;
 }
 
-/* What was mounted may be busy for a moment after it was let go. */
-static int destroy_dataset(struct pool *pool, const char *name, bool all, struct problem *why)
+/* Until a mount has gone or come, anywhere, or the time is over: what keeps a dataset busy is mostly that its mount
+ * is still being let go. */
+static void wait_for_mounts(int mounts, int milliseconds)
 {
-    const char *const one[] = { "zfs", "destroy", name, NULL };
-    const char *const with_all[] = { "zfs", "destroy", "-r", name, NULL };
-    struct problem words, before = { 0 };
+    struct pollfd wait = { .fd = mounts, .events = POLLPRI };
+    poll(&wait, 1, milliseconds);
+}
+
+/* 0: it is gone; 1: something that is not ours lies below it; -1. One that is in use may be let go in a moment. */
+static int destroy_dataset(struct pool *pool, const char *name, struct problem *why)
+{
+    const char *const argv[] = { "zfs", "destroy", name, NULL };
+    scoped_fd int mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
     for (int tries = 1;; tries++) {
-        words = (struct problem){ 0 };
-        if (run_tool(pool, all ? with_all : one, all ? POOL_DEADLINE : TOOL_DEADLINE, &words) ==
+        char output[ANSWER];
+        struct problem words = { 0 };
+        if (spawn_run_until(pool->with.stop, argv, TOOL_DEADLINE, output, sizeof output, &words) ==
                 0 ||
             strstr(words.message, "does not exist"))
             return 0;
-        if (strcmp(words.message, before.message) != 0)
-            tries = 1; /* another one is busy: it has come further */
-        before = words;
+        if (strstr(words.message, "has children") || strstr(words.message, "dependent clones"))
+            return 1;
         if (tries == BUSY_TRIES || !strstr(words.message, "busy")) {
             *why = words;
             return -1;
         }
-        poll(NULL, 0, 20 * tries);
+        wait_for_mounts(mounts, 20 * tries);
     }
 }
 
 static int destroy(struct pool *pool, uint64_t number, struct problem *why)
 {
-    char name[DATASET], guid[IDENTITY];
-    const char *known = ledger_identity(pool->with.made, number);
+    char name[DATASET];
+    struct identity identity;
     child(pool, number, name);
-    int found = guid_of(pool, name, guid, why);
+    int found = look(pool, name, &identity, why);
     if (found <= 0)
         return found;
-    if (known[0] && strcmp(known, guid) != 0)
+    if (!is_made(&identity, ledger_identity(pool->with.made, number)))
         return 1;
-    return destroy_dataset(pool, name, false, why);
+    return destroy_dataset(pool, name, why);
 }
 
 /* --- clean-up --- */
@@ -299,25 +373,6 @@ static int bring_pool_back(struct pool *pool, struct problem *why)
     return -1;
 }
 
-/* Whether the parent is ours: by its guid, or, when the runner died before it could tell that, by its mark. */
-static int parent_is_ours(struct pool *pool, struct problem *why)
-{
-    char guid[IDENTITY];
-    const char *const argv[] = {
-        "zfs", "get", "-H", "-o", "value,source", MARK, pool->parent, NULL
-    };
-    int found = guid_of(pool, pool->parent, guid, why);
-    if (found <= 0)
-        return found;
-    if (pool->with.made->parent[0])
-        return strcmp(pool->with.made->parent, guid) == 0 ? 1 : 2;
-    if (run_tool(pool, argv, TOOL_DEADLINE, why))
-        return -1;
-    char wanted[DATASET];
-    snprintf(wanted, sizeof wanted, "%s\tlocal", pool->with.name);
-    return strcmp(pool->output, wanted) == 0 ? 1 : 2;
-}
-
 /* The number of a child of the parent, by its name; UINT64_MAX: no name of ours. */
 static uint64_t number_of(const struct pool *pool, const char *name)
 {
@@ -330,68 +385,99 @@ static uint64_t number_of(const struct pool *pool, const char *name)
     return strcmp(made, name) == 0 ? number : UINT64_MAX;
 }
 
-static bool line_is_ours(const struct pool *pool, const char *name, const char *guid)
+/* What `zfs get -r` told of one dataset or snapshot below the parent. */
+struct found {
+    char *name; /* in pool->output */
+    struct identity identity;
+};
+
+static int compare_numbers(const void *a, const void *b)
 {
-    uint64_t number = number_of(pool, name);
-    if (number >= pool->with.made->claimed)
-        return false;
-    const char *known = ledger_identity(pool->with.made, number);
-    return !known[0] || strcmp(known, guid) == 0;
+    const uint64_t *left = a, *right = b;
+    return *left < *right ? -1 : *left > *right;
 }
 
-/* Tells what below the parent is not ours; snapshots too. *ret_ours: of those that are. */
-static int tell_foreign(struct pool *pool, struct run *run, uint64_t *ret_ours,
-                        uint64_t *ret_foreign, struct problem *why)
+/* Ours goes into `ours`, which has room; all else below the parent is told. */
+static void sort_out(const struct pool *pool, const struct found *found, struct run *run,
+                     uint64_t *ours, uint64_t *n)
 {
-    const char *const argv[] = { "zfs", "get",        "-H",   "-p",         "-r",
-                                 "-o",  "name,value", "guid", pool->parent, NULL };
-    char *rest = NULL;
+    size_t parent = strlen(pool->parent);
+    if (!found->name || strcmp(found->name, pool->parent) == 0)
+        return;
+    const char *shown = strlen(found->name) > parent ? found->name + parent + 1 : found->name;
+    uint64_t number = number_of(pool, found->name);
+    if (number < pool->with.made->claimed && !run_spares(run, shown) &&
+        is_made(&found->identity, ledger_identity(pool->with.made, number)))
+        ours[(*n)++] = number;
+    else
+        run_foreign(run, shown);
+}
+
+/* The numbers of what is there and ours; tells what is not, snapshots too. */
+static int take_stock(struct pool *pool, struct run *run, uint64_t **ret, uint64_t *ret_n,
+                      struct problem *why)
+{
+    const char *const argv[] = {
+        "zfs",        "get",        "-H", "-p", "-r", "-o", "name,property,value,source",
+        "guid," MARK, pool->parent, NULL
+    };
+    struct found found = { 0 };
+    char *fields[4], *rest = NULL;
+    uint64_t n = 0, lines = 1;
     if (run_tool(pool, argv, POOL_DEADLINE, why))
         return -1;
-    size_t parent = strlen(pool->parent);
+    for (const char *p = pool->output; (p = strchr(p, '\n')); p++)
+        lines++;
+    scoped_free uint64_t *ours = calloc(lines, sizeof *ours);
+    if (!ours)
+        return problem_memory(why);
     for (char *line = strtok_r(pool->output, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
-        char *tab = strchr(line, '\t');
-        if (!tab)
+        if (cut(line, fields, COUNT_OF(fields)) != COUNT_OF(fields))
             continue;
-        *tab = '\0';
-        if (strcmp(line, pool->parent) == 0)
-            continue;
-        const char *shown = strlen(line) > parent ? line + parent + 1 : line;
-        if (line_is_ours(pool, line, tab + 1) && !run_spares(run, shown)) {
-            (*ret_ours)++;
-        } else {
-            (*ret_foreign)++;
-            run_foreign(run, shown);
+        if (!found.name || strcmp(found.name, fields[0]) != 0) {
+            sort_out(pool, &found, run, ours, &n);
+            found = (struct found){ .name = fields[0] };
         }
+        identity_take(pool, fields[1], fields[2], fields[3], &found.identity);
     }
+    sort_out(pool, &found, run, ours, &n);
+    qsort(ours, n, sizeof *ours, compare_numbers);
+    *ret = steal(&ours);
+    *ret_n = n;
     return 0;
 }
 
+/* What is ours goes one by one, and then the parent; anything else below it keeps it. */
 static int clean(struct pool *pool, struct run *run, struct problem *why)
 {
-    uint64_t ours = 0, foreign = 0;
+    struct identity parent;
+    scoped_free uint64_t *ours = NULL, *later = NULL;
+    struct numbers numbers = { 0 };
     if (bring_pool_back(pool, why))
         return -1;
-    int is = parent_is_ours(pool, why);
-    if (is <= 0)
-        return is;
-    if (is == 2) {
+    int found = look(pool, pool->parent, &parent, why);
+    if (found <= 0)
+        return found;
+    if (!is_made(&parent, pool->with.made->parent)) {
         run_foreign(run, pool->with.name);
         return 0;
     }
-    if (tell_foreign(pool, run, &ours, &foreign, why))
+    if (take_stock(pool, run, &ours, &numbers.n, why))
         return -1;
-    if (foreign) /* one by one, around what stays */
-        return provision_destroy_all(&provision_zfs, pool, pool->with.made, 'f', run, why);
-    if (destroy_dataset(pool, pool->parent, true, why))
+    numbers.at = ours;
+    if (provision_destroy_all(&provision_zfs, pool, &numbers, 'f', run, why))
         return -1;
-    return run_removed(run, ours, why);
+    found = destroy_dataset(pool, pool->parent, why);
+    if (found > 0) /* also what came since */
+        return take_stock(pool, run, &later, &numbers.n, why);
+    return found;
 }
 
 const struct provisioner provision_zfs = {
     .name = "zfs",
     .cycles = 1 << CYCLE_REMOUNT | 1 << CYCLE_IMPORT,
+    .demolishers = 4, /* most of it is the start of a program */
     .open = open_pool,
     .close = close_pool,
     .make_parent = make_parent,

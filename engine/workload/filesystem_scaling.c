@@ -164,6 +164,7 @@ static int work_each(struct lane *lane, struct pool *pool, operation *operate, c
 static int create_lane(struct lane *lane, const void *arg, struct problem *why)
 {
     struct site *site = *(struct site *const *)arg;
+    provision_enter(site->made);
     return work_each(lane, site->pool, site->pool ? site->provisioner->create : NULL, "create",
                      &site->created, &site->stranger, why);
 }
@@ -171,6 +172,7 @@ static int create_lane(struct lane *lane, const void *arg, struct problem *why)
 static int mount_lane(struct lane *lane, const void *arg, struct problem *why)
 {
     struct site *site = *(struct site *const *)arg;
+    provision_enter(site->made);
     return work_each(lane, site->pool, site->pool ? site->provisioner->mount : NULL, "mount",
                      &site->mounted, NULL, why);
 }
@@ -426,7 +428,8 @@ static struct provision provision_of(struct run *run, const struct filesystem_sc
                                .filesystem = (enum mkfs_kind)with->filesystem,
                                .image_bytes = with->image_bytes,
                                .properties = &with->properties,
-                               .made = run_made(run) };
+                               .made = run_made(run),
+                               .stop = -1 };
 }
 
 static int run_all(struct run *run, const void *params_, struct problem *why)
@@ -435,9 +438,10 @@ static int run_all(struct run *run, const void *params_, struct problem *why)
     struct site site = { .with = with, .made = run_made(run) };
     if (run_is_null(run))
         return measure(run, &site, why);
-    const struct provision provision = provision_of(run, with);
+    struct provision provision = provision_of(run, with);
+    provision.stop = run_cancelled_fd(run);
     site.provisioner = provisioner_of(provision.target);
-    if (check_target(with, provision.target, why) ||
+    if (check_target(with, provision.target, why) || provision_begin(run, provision.folder, why) ||
         site.provisioner->open(&provision, &site.pool, why))
         return -1;
     int result = measure(run, &site, why);
@@ -452,6 +456,10 @@ static int clean(struct run *run, const void *params_, struct problem *why)
     const struct provisioner *provisioner = provisioner_of(provision.target);
     struct pool *pool = NULL;
     size_t foreign;
+    if (provision_outlived(run_name(run), why))
+        return -1;
+    if (workspace)
+        provision_unprobe(provision.folder, provision.made);
     if (provisioner->open(&provision, &pool, why))
         return -1;
     int result = provisioner->clean(pool, run, why);

@@ -22,21 +22,25 @@ expect() { # WHAT IS SHOULD
         failed=1
     fi
 }
-mkdir -p "$work/btrfs" "$work/images" "$work/state/jobs"
-truncate -s 1G "$work/image"
+mkdir -p "$work/btrfs" "$work/ext4" "$work/state/jobs"
+truncate -s 1G "$work/image" "$work/image.ext4"
 mkfs.btrfs -q "$work/image" >/dev/null
+mkfs.ext4 -q -F -N 200000 "$work/image.ext4"
 mount -o loop "$work/image" "$work/btrfs"
-printf '[target btrfs]\nkind = btrfs\npath = %s\n[target mkfs]\nkind = mkfs\npath = %s\n' \
-    "$work/btrfs" "$work/images" >"$work/settings"
+mount -o loop "$work/image.ext4" "$work/ext4"
+mkdir "$work/ext4/images" "$work/ext4/folder"
+for kind in btrfs:btrfs mkfs:ext4/images directory:ext4/folder; do
+    printf '[target %s]\nkind = %s\npath = %s\n' "${kind%:*}" "${kind%:*}" "$work/${kind#*:}"
+done >"$work/settings"
 # Beside them stands what has a name of the same kind and is nobody's to remove.
 btrfs subvolume create "$work/btrfs/plimsoll-1-1-00000000deadbeef" >/dev/null
-mkdir "$work/images/plimsoll-1-1-00000000deadbeef"
+mkdir "$work/ext4/"{images,folder}/plimsoll-1-1-00000000deadbeef
 
 state() { # of the targets, the mounts below them and the loop devices of their images
-    ls -A "$work/btrfs" "$work/images"
+    ls -A "$work/btrfs" "$work/ext4"/*
     btrfs subvolume list "$work/btrfs" | awk '{ print $NF }'
     awk -v w="$work/" 'index($2, w) == 1 { print $2 }' /proc/self/mounts
-    losetup -a | grep -c "$work/images" || true
+    losetup -a | grep -c "$work/ext4/images" || true
 }
 before=$(state)
 
@@ -67,30 +71,62 @@ for ((i = 0; i < kills; i++)); do
     expect "kill $i: the targets are as before" "$(state)" "$before"
 done
 
-# A look-alike in the run directory: a subvolume under the name of one that the run made.
-spec btrfs '{"filesystems":200000,"batch":100}'
-"$runner" run "$file" --settings "$work/settings" >/dev/null 2>&1 &
-pid=$!
-dir=$work/btrfs/plimsoll-$job-1-$(printf '00000000%08x' $job)
+begin() { # TARGET PARAMS: starts a job; its directory in $dir, its pid in $pid
+    spec "$1" "$2"
+    "$runner" run "$file" --settings "$work/settings" >/dev/null 2>&1 &
+    pid=$!
+    dir=$(sed -n "/target $1]/,/path/s/path = //p" "$work/settings")/plimsoll-$job-1-$(printf '00000000%08x' $job)
+}
+clean() { # its exit code in $code
+    code=0
+    "$runner" clean "$file" --settings "$work/settings" >/dev/null 2>&1 || code=$?
+}
+
+# A look-alike in the run directory: a subvolume under the name of one that the run made and told.
+begin btrfs '{"filesystems":200000,"batch":100}'
 until [ -e "$dir/f0000000500" ]; do kill -0 $pid; done
 kill -9 $pid
 wait $pid 2>/dev/null || true
 btrfs subvolume delete "$dir/f0000000007" >/dev/null
 btrfs subvolume create "$dir/f0000000007" >/dev/null
-code=0
-"$runner" clean "$file" --settings "$work/settings" >/dev/null 2>&1 || code=$?
+clean
 expect "a look-alike blocks clean-up" $code 4
 expect "and is all that is left" "$(ls "$dir")" f0000000007
 btrfs subvolume delete "$dir/f0000000007" >/dev/null
-"$runner" clean "$file" --settings "$work/settings" >/dev/null 2>&1 || true
+clean
 expect "without it, all is as before" "$(state)" "$before"
+
+# Look-alikes in a batch of which nothing has been told yet when the runner dies: under the next name, under one
+# that was to come much later, and in the place of one that was made.
+look_alikes() { # TARGET PARAMS PREFIX PLANT REMOVE
+    local next=0 made planted
+    begin "$1" "$2"
+    until [ -e "$dir/${3}0000000003" ]; do kill -0 $pid; done
+    kill -STOP $pid
+    until grep -q '^State:.T' /proc/$pid/status; do :; done
+    while made=$dir/$3$(printf '%010d' $next) && [ -e "$made" ]; do next=$((next + 1)); done
+    planted=$(printf "$3%010d " 1 $next $((next + 50)))
+    $5 "$dir/${3}0000000001" >/dev/null
+    for name in $planted; do $4 "$dir/$name" >/dev/null; done
+    kill -9 $pid
+    wait $pid 2>/dev/null || true
+    clean
+    expect "$1: look-alikes in a batch under way block clean-up" $code 4
+    expect "$1: and are all that is left" "$(echo $(ls "$dir"))" "$(echo $planted)"
+    for name in $planted; do $5 "$dir/$name" >/dev/null; done
+    clean
+    expect "$1: without them, all is as before" "$code $(state)" "0 $before"
+}
+look_alikes btrfs '{"filesystems":200000,"batch":200000}' f "btrfs subvolume create" "btrfs subvolume delete"
+look_alikes directory '{"filesystems":150000,"batch":150000}' f mkdir rmdir
+look_alikes mkfs '{"filesystems":1000,"batch":1000,"mounted":false}' i "truncate -s 512M" rm
 
 # Tools that are missing or fail: told in their own words, and nothing is left.
 mkdir "$work/bin"
 ln -s "$(command -v mount)" "$work/bin/mount"
-words=$(PATH=$work/bin "$runner" run filesystem-scaling --on "mkfs:$work/images" filesystems=2 2>&1 >/dev/null) && failed=1
+words=$(PATH=$work/bin "$runner" run filesystem-scaling --on "mkfs:$work/ext4/images" filesystems=2 2>&1 >/dev/null) && failed=1
 expect "a missing tool is named" "$(grep -c 'cannot start mkfs.ext4: No such file' <<<"$words")" 1
-words=$("$runner" run filesystem-scaling --on "mkfs:$work/images" filesystems=2 filesystem=xfs image_bytes=1MiB 2>&1 >/dev/null) && failed=1
+words=$("$runner" run filesystem-scaling --on "mkfs:$work/ext4/images" filesystems=2 filesystem=xfs image_bytes=1MiB 2>&1 >/dev/null) && failed=1
 expect "a tool's own words are told" "$(grep -c 'mkfs.xfs ended with status' <<<"$words")" 1
 expect "nothing is left of either" "$(state)" "$before"
 exit $failed

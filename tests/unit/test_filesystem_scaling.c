@@ -1,3 +1,4 @@
+#include "engine/base/spawn.h"
 #include "engine/lane.h"
 #include "engine/ledger.h"
 #include "engine/provision/provisioner.h"
@@ -5,6 +6,7 @@
 #include "tests/unit/place.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static void tools_words_tell_a_limit_from_a_failure(void **state)
 {
@@ -40,6 +42,8 @@ static void what_was_told_of_what_was_made_is_read_back(void **state)
     const struct journal_record *record;
     struct problem why = { 0 };
     char identity[IDENTITY];
+    made->mark = UINT64_C(0xfedcba9876543210);
+    made->group = 0x7fffffff;
     snprintf(made->parent, sizeof made->parent, "guid of the parent");
     snprintf(made->search, sizeof made->search, "/srv/pools");
     for (unsigned batch = 0; batch < 4; batch++) {
@@ -56,11 +60,57 @@ static void what_was_told_of_what_was_made_is_read_back(void **state)
             must(journal_read_made(record, &read, &unmet));
     journal_reader_close(reader);
     assert_true(read.claimed == 40 && read.n == 30); /* the last batch died untold */
+    assert_true(read.mark == UINT64_C(0xfedcba9876543210) && read.group == 0x7fffffff);
     assert_string_equal(read.parent, "guid of the parent");
     assert_string_equal(read.search, "/srv/pools");
     assert_string_equal(ledger_identity(&read, 29), "uuid 29");
     assert_string_equal(ledger_identity(&read, 30), "");
     ledger_done(&read);
+}
+
+/* Only root can make entries under a group that it has not. */
+static void what_bears_another_mark_is_not_ours(void **state)
+{
+    struct place *place = *state;
+    struct ledger *made;
+    struct stat own, other;
+    must(workspace_make(place->path, "run", &place->workspace, &unmet));
+    made = run_made(place_run(place, -1));
+    must(provision_begin(place->run, workspace_fd(place->workspace), &unmet));
+    assert_true(made->mark != 0);
+    assert_true(made->group == 0 || made->group >= 0x40000000);
+    assert_int_equal(workspace_remove(place->workspace, &(struct problem){ 0 }), 0); /* empty */
+
+    must(mkdirat(place->folder, "other", 0700));
+    must(fstatat(place->folder, "other", &other, 0));
+    must(unlinkat(place->folder, "other", AT_REMOVEDIR));
+    provision_enter(made); /* this thread, which is the test's last */
+    must(mkdirat(place->folder, "own", 0700));
+    must(fstatat(place->folder, "own", &own, 0));
+    must(unlinkat(place->folder, "own", AT_REMOVEDIR));
+    assert_true(provision_owns(made, &own));
+    assert_true(provision_owns(made, &other) == (made->group == 0));
+    own.st_uid++;
+    assert_false(provision_owns(made, &own));
+}
+
+/* A program that a runner has started, and that works on after it. */
+static void a_tool_that_outlived_its_runner_is_waited_for(void **state)
+{
+    (void)state;
+    const char *const argv[] = { "cat", NULL };
+    const char *const env[] = { "A=1", "PLIMSOLL_RUN=plimsoll-7-1-77", NULL };
+    int ends[2], status;
+    pid_t pid;
+    must(pipe2(ends, O_CLOEXEC));
+    const struct spawn spawn = { .argv = argv, .env = env, .in = ends[0] };
+    must(spawn_start(&spawn, &pid, &unmet));
+    must(provision_outlived("plimsoll-7-1-7", &unmet)); /* another run's */
+    assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+    close(ends[0]);
+    close(ends[1]);
+    must(provision_outlived("plimsoll-7-1-77", &unmet));
+    assert_int_equal(waitpid(pid, &status, WNOHANG), pid);
 }
 
 /* Bodies of two phases that take turns. */
@@ -143,7 +193,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tools_words_tell_a_limit_from_a_failure),
         at_a_place(what_was_told_of_what_was_made_is_read_back),
+        cmocka_unit_test(a_tool_that_outlived_its_runner_is_waited_for),
         at_a_place(phases_that_take_turns_keep_their_own_sums_and_time),
+        at_a_place(what_bears_another_mark_is_not_ours), /* the last: the thread keeps the group */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
