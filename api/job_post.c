@@ -51,6 +51,13 @@ static void new_nonce(char text[2 * NONCE_BYTES + 1])
     sodium_bin2hex(text, 2 * NONCE_BYTES + 1, bytes, sizeof bytes);
 }
 
+static int forbid(const char *field, struct problem *why, const char *sentence)
+{
+    problem_set(why, PROBLEM_FORBIDDEN, "%s", sentence);
+    snprintf(why->field, sizeof why->field, "%s", field);
+    return -1;
+}
+
 /* Whoever may restart the machine ends what others do on it. */
 static int check_reboots(const struct principal *who, const struct target *target,
                          const struct runs *runs, struct problem *why)
@@ -59,17 +66,16 @@ static int check_reboots(const struct principal *who, const struct target *targe
         void *params = NULL;
         if (runs_params(runs, point, &params, why))
             return -1;
-        bool reboots = runs->workload->reboots(params);
+        const char *field = runs->workload->reboots(params);
         fields_done(runs->workload->params, params);
         free(params);
-        if (reboots && !target->allow_reboot)
-            return problem_field(why, "/target",
-                                 "target %s does not allow its machine to be restarted "
-                                 "(allow_reboot)",
-                                 target->name);
-        if (reboots && who->role != ROLE_ADMIN)
-            return problem_set(why, PROBLEM_FORBIDDEN,
-                               "it takes an administrator's token to have a machine restarted");
+        if (field && who->role != ROLE_ADMIN)
+            return forbid(field, why,
+                          "it takes an administrator's token to have a machine restarted");
+        if (field && !target->allow_reboot)
+            return forbid(field, why,
+                          "this target does not allow its machine to be restarted: its setting "
+                          "allow_reboot is not yes");
     }
     return 0;
 }

@@ -20,6 +20,7 @@ enum { JOURNAL_FORMAT = 1, FOREIGN_MOST = 100 };
     X(MADE, "made")           \
     X(PHASE_END, "phase_end") \
     X(REBOOT, "reboot")       \
+    X(BOOT, "boot")           \
     X(RUN_END, "run_end")     \
     X(END, "end")             \
     X(CLEANUP, "cleanup")     \
@@ -57,8 +58,10 @@ struct journal_record {
     enum job_state outcome; /* end */
     struct problem problem;
 
-    nsec
-        within; /* reboot: after `wall` the machine is to be up again; "state": what the next leg gets */
+    /* reboot: after `wall` the machine is to be up again within that; "state", "batch", "clock" for the next
+     * leg. boot: "load" and the seconds, "kernel", "daemon" and "all", with "brought_back", "clock_then" and
+     * "clock_now". */
+    nsec within;
 
     /* cleanup: running, done, blocked, kept; "removed","foreign":[names], "reason" (blocked),
      * "workspace","files","bytes" (kept) */
@@ -141,9 +144,26 @@ must_check int journal_kept(struct journal *journal, unsigned run, unsigned leg,
 /* From now on problems name this path as `instead`: everybody who may see the job reads them. */
 must_check int journal_hide(struct journal *journal, const char *path, const char *instead,
                             struct problem *why);
-/* The last record of a leg: the machine is about to be restarted, and `state` is for the next leg. */
+/* The last record of a leg: the machine is about to be restarted. */
+struct reboot {
+    const char *state; /* text, for the next leg */
+    uint64_t batch;    /* after which one: it rises, so that none has the machine restarted twice */
+    nsec within;       /* a machine that is not up again by then has failed the job */
+};
 must_check int journal_reboot(struct journal *journal, unsigned run, unsigned leg,
-                              const char *state, nsec within, struct problem *why);
+                              const struct reboot *reboot, struct problem *why);
+/* What that came to, told in the next leg: by the wall clock, since no other one goes on. */
+struct boot {
+    uint64_t load; /* how many filesystems there were */
+    nsec
+        kernel; /* until the kernel was up; not above 0: a container, whose boot clock is the host's */
+    nsec daemon;           /* until the daemon was, and had this leg started */
+    nsec all;              /* until all was in place */
+    uint64_t brought_back; /* of them, by the runner: at boot nothing did */
+    enum clock_sync clock_then, clock_now;
+};
+must_check int journal_boot(struct journal *journal, unsigned run, unsigned leg,
+                            const struct boot *boot, struct problem *why);
 /* Any other record: appended with seq and crc; steals it. Flushed to the file, not fsynced. */
 must_check int journal_append(struct journal *journal, json_t *record, struct problem *why);
 must_check int journal_sync(struct journal *journal, struct problem *why); /* fsync */

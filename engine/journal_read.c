@@ -342,6 +342,7 @@ static const struct record_kind {
     [RECORD_MADE] = { "made", NULL },
     [RECORD_PHASE_END] = { "phase_end", read_phase_end },
     [RECORD_REBOOT] = { "reboot", read_reboot },
+    [RECORD_BOOT] = { "boot", NULL },
     [RECORD_RUN_END] = { "run_end", NULL },
     [RECORD_END] = { "end", read_end },
     [RECORD_CLEANUP] = { "cleanup", read_cleanup },

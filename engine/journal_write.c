@@ -411,13 +411,38 @@ int journal_phase_end(struct journal *journal, const struct phase_total *phase,
     return journal_append(journal, record, why);
 }
 
-int journal_reboot(struct journal *journal, unsigned run, unsigned leg, const char *state,
-                   nsec within, struct problem *why)
+int journal_reboot(struct journal *journal, unsigned run, unsigned leg, const struct reboot *reboot,
+                   struct problem *why)
 {
+    char boot_id[40];
     json_t *record = record_new("reboot", run, leg);
     set_now(record);
-    json_object_set_new(record, "within_ns", json_integer(within));
-    json_object_set_new(record, "state", json_string(state));
+    json_object_set_new(record, "boot_id", json_string(journal_boot_id(boot_id)));
+    set_count(record, "batch", reboot->batch);
+    json_object_set_new(record, "within_ns", json_integer(reboot->within));
+    json_object_set_new(record, "clock", json_string(clock_syncs[clock_sync()]));
+    json_object_set_new(record, "state", json_string(reboot->state));
+    return journal_append(journal, record, why);
+}
+
+/* null: the clock was set back, or another one counts. */
+static void set_seconds(json_t *record, const char *name, nsec took)
+{
+    json_object_set_new(record, name, figure(took > 0 ? seconds_of(took) : NAN));
+}
+
+int journal_boot(struct journal *journal, unsigned run, unsigned leg, const struct boot *boot,
+                 struct problem *why)
+{
+    json_t *record = record_new("boot", run, leg);
+    set_now(record);
+    set_count(record, "load", boot->load);
+    set_seconds(record, "kernel", boot->kernel);
+    set_seconds(record, "daemon", boot->daemon);
+    set_seconds(record, "all", boot->all);
+    set_count(record, "brought_back", boot->brought_back);
+    json_object_set_new(record, "clock_then", json_string(clock_syncs[boot->clock_then]));
+    json_object_set_new(record, "clock_now", json_string(clock_syncs[boot->clock_now]));
     return journal_append(journal, record, why);
 }
 

@@ -103,7 +103,8 @@ static void take(struct recorder *recorder, const struct sample *sample)
     struct sample *placed = &recorder->group[recorder->n++];
     *placed = *sample;
     if (!total->at_load)
-        placed->load = recorder->counts_bytes ? total->bytes : total->ops;
+        placed->load =
+            recorder->crew->phase->before + (recorder->counts_bytes ? total->bytes : total->ops);
 }
 
 static void judge(struct recorder *recorder, const struct sample *sample)

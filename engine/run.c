@@ -25,6 +25,11 @@ int run_new(const struct run_options *options, struct run **ret, struct problem 
     run->scale = tick_calibrate();
     run->epoch = clock_monotonic();
     run->next_host = run->epoch + HOST_EVERY;
+    if (options->made && ledger_copy(options->made, &run->made, why)) {
+        run_free(run);
+        return -1;
+    }
+    run->made_told = run->made.n;
     *ret = run;
     return 0;
 }

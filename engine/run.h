@@ -14,6 +14,8 @@ struct lane; /* one worker thread within a phase: engine/lane.h */
 struct target;
 struct workload;
 struct workspace;
+struct ledger;
+struct restarter; /* engine/restart.h */
 
 /* Works until lane_claim() gives nothing more. */
 typedef int lane_fn(struct lane *lane, const void *arg, struct problem *why);
@@ -37,6 +39,9 @@ struct phase {
         at_load; /* a sample is of the load that the lane put into lane->load, not of a batch that ends there */
     bool paced; /* lanes hold their rate: an operation's latency counts from when it was due */
     uint64_t resident; /* bytes of its files in this host's memory before it */
+    uint64_t
+        before;  /* done in earlier legs: numbers and load go on from there; `total` counts them */
+    nsec worked; /* and in what time, for the deadline */
     lane_fn *body;
     const void *arg; /* shared by every lane, hence const */
 };
@@ -58,7 +63,13 @@ must_check int stage_open(struct run *run, const struct phase *phase, struct sta
 must_check int stage_work(struct stage *stage, uint64_t until, struct problem *why);
 /* Writes its totals; what it came to is as of run_phase(). */
 must_check int stage_end(struct stage *stage, bool *ret_limited, struct problem *why);
+/* The time of its stretches, with those of earlier legs. */
+nsec stage_worked(const struct stage *stage);
 struct stage *stage_free(struct stage *stage);
+/* A phase of one measurement that no lane made, since it began before the leg did: it ends now, and took so
+ * long at that load. */
+must_check int run_measured(struct run *run, const char *phase, const char *unit, uint64_t load,
+                            nsec took, struct problem *why);
 /* The run directory; NULL when the operations do nothing (run_is_null), or when the target has no folder
  * of this host (nfs, zfs): then the workload makes what is named run_name() there by itself. */
 struct workspace *run_workspace(struct run *run);
@@ -72,16 +83,21 @@ bool run_is_null(const struct run *run);
 bool run_is_cancelled(struct run *run);
 /* A descriptor that is readable once it was told to stop: for tools that lanes wait for. */
 int run_cancelled_fd(const struct run *run);
-/* Restarts the machine; the run goes on in its next leg, where run_resumed() gives `state`. A machine that is
- * not up again `within` has failed the job. Always -1, which the workload returns: the leg is over; or, as
- * any other problem, it was told to stop before (then nothing is restarted), or may not or cannot restart. */
-must_check int run_reboot(struct run *run, const char *state, nsec within, struct problem *why);
+/* Restarts the machine; the run goes on in its next leg, where run_resumed() gives `state`. Always -1, which the
+ * workload returns: the leg is over; or, as any other problem, it was told to stop before (then nothing is
+ * restarted), or may not or cannot restart. */
+must_check int run_reboot(struct run *run, const struct reboot *reboot, struct problem *why);
 /* What the leg before left; NULL: the run begins. */
 struct resumed {
-    char *state;      /* text, as it was given */
-    nsec rebooted_at; /* wall: just before the machine was restarted */
+    char *state; /* as it was given */
+    uint64_t batch;
+    nsec rebooted_at;           /* wall: just before the machine was restarted */
+    enum clock_sync clock_then; /* and how its clock was */
+    nsec resumed_at;            /* wall: when this leg's runner was started */
 };
 const struct resumed *run_resumed(const struct run *run);
+/* Tells the journal what that restart came to. */
+must_check int run_booted(struct run *run, const struct boot *boot, struct problem *why);
 /* An entry of the run directory that the run did not make: it is left and listed. `name` may be any
  * bytes. Clean-up ends `blocked`. Not for lanes. */
 void run_foreign(struct run *run, const char *name);
@@ -109,8 +125,9 @@ struct run_options {
     unsigned run, leg;
     bool more;          /* runs follow: its success does not end the job */
     const char *called; /* borrowed; what problems say of it, "run 3 (threads 4)"; "": nothing */
-    const struct resumed *resumed;       /* borrowed; NULL: from the beginning */
-    int (*restart)(struct problem *why); /* the machine; NULL: cannot be */
+    const struct resumed *resumed; /* borrowed; NULL: from the beginning */
+    const struct ledger *made;     /* borrowed: in earlier legs; NULL: nothing */
+    struct restarter *restarter;   /* borrowed: of the machine; NULL: it cannot be restarted */
     double reserve;
     int signals; /* a signalfd: anything on it cancels; -1: none */
     bool second_signal_stops_cleaning;

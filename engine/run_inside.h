@@ -1,4 +1,4 @@
-/* A run, for run.c and run_phase.c only. */
+/* A run, for run*.c only. */
 #pragma once
 #include "engine/ledger.h"
 #include "engine/run.h"
@@ -34,5 +34,7 @@ struct run {
     bool between;   /* cleaning, and another run is to follow: a signal ends the job */
 };
 
+/* Tells the journal that a phase begins; its totals are those of phases[phases_n], which does not count it yet. */
+must_check int run_begin_phase(struct run *run, const struct phase *phase, struct problem *why);
 /* Takes what signals there are; whether there was one. */
 bool run_take_signals(const struct run *run);

@@ -109,6 +109,8 @@ static void crew_init(struct crew *crew, const struct phase *phase, nsec epoch, 
     pthread_condattr_t attributes;
     crew->phase = phase;
     crew->epoch = epoch;
+    crew->until = phase->before;
+    atomic_store(&crew->next, phase->before);
     crew->wake_at = slots / 2 < SAMPLE_GROUP ? slots / 2 : SAMPLE_GROUP;
     atomic_store(&crew->running, phase->lanes);
     pthread_mutex_init(&crew->lock, NULL);
@@ -303,7 +305,7 @@ static int settle(struct work *work, struct histogram *all, struct problem *why)
 static void note_limit(struct work *work)
 {
     struct phase_total *total = work->total;
-    uint64_t done = phase_load(total);
+    uint64_t done = work->phase->before + phase_load(total);
     bool all_done = work->crew.limit.reason == LIMIT_SLOWER && done == total->total;
     if (work->crew.limit.reached && !all_done) {
         total->limit = work->crew.limit;
@@ -413,7 +415,7 @@ static int work_stretch(struct work *work, uint64_t until, struct problem *why)
     return 0;
 }
 
-static int begin_phase(struct run *run, const struct phase *phase, struct problem *why)
+int run_begin_phase(struct run *run, const struct phase *phase, struct problem *why)
 {
     if (run_is_cancelled(run))
         return problem_set(why, PROBLEM_CANCELLED, "stopped on request before phase %s",
@@ -438,7 +440,7 @@ static int begin_phase(struct run *run, const struct phase *phase, struct proble
 
 int stage_open(struct run *run, const struct phase *phase, struct stage **ret, struct problem *why)
 {
-    if (begin_phase(run, phase, why))
+    if (run_begin_phase(run, phase, why))
         return -1;
     struct stage *stage = aligned_alloc(_Alignof(struct stage), sizeof *stage);
     if (!stage)
@@ -447,6 +449,7 @@ int stage_open(struct run *run, const struct phase *phase, struct stage **ret, s
     stage->work = (struct work){ .run = run,
                                  .phase = &stage->phase,
                                  .lanes_n = phase->lanes,
+                                 .worked = phase->worked,
                                  .slots_each = slots_for(phase->lanes),
                                  .total = &run->phases[run->phases_n++],
                                  .crew = { .wake = -1 } };
@@ -456,6 +459,11 @@ int stage_open(struct run *run, const struct phase *phase, struct stage **ret, s
     }
     *ret = stage;
     return 0;
+}
+
+nsec stage_worked(const struct stage *stage)
+{
+    return stage->work.worked;
 }
 
 struct stage *stage_free(struct stage *stage)

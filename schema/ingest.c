@@ -446,6 +446,7 @@ static int take(struct ingest *ingest, const struct journal_record *record, stru
     case RECORD_CLEANUP:
         return take_cleanup(ingest, record, why);
     case RECORD_MADE: /* for clean-up alone */
+    case RECORD_BOOT:
     case RECORD_UNKNOWN:
         break; /* of a newer writer */
     }

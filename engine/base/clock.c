@@ -3,6 +3,9 @@
 #include "engine/base/attr.h"
 
 #include <ctype.h>
+#include <sys/timex.h>
+
+const char *const clock_syncs[] = { "unknown", "synchronised", "unsynchronised", NULL };
 
 static nsec ask(clockid_t id)
 {
@@ -24,6 +27,21 @@ nsec clock_wall(void)
 nsec clock_thread_cpu(void)
 {
     return ask(CLOCK_THREAD_CPUTIME_ID);
+}
+
+nsec clock_since_boot(void)
+{
+    return ask(CLOCK_BOOTTIME);
+}
+
+enum clock_sync clock_sync(void)
+{
+    struct timex state = { .modes = 0 };
+    int kept = adjtimex(&state);
+    if (kept < 0)
+        return CLOCK_SYNC_UNKNOWN;
+    return kept == TIME_ERROR || state.status & STA_UNSYNC ? CLOCK_UNSYNCHRONISED
+                                                           : CLOCK_SYNCHRONISED;
 }
 
 char *clock_format(nsec wall, char text[CLOCK_TEXT])

@@ -12,6 +12,12 @@ typedef int64_t nsec; /* a duration or a point in time, in nanoseconds */
 nsec clock_monotonic(void);
 nsec clock_wall(void);       /* since 1970, UTC */
 nsec clock_thread_cpu(void); /* CPU time of the calling thread */
+nsec clock_since_boot(void); /* of the kernel, suspended or not: in a container, of the host's */
+
+/* Whether the kernel holds the wall clock for synchronised with others; not every container may ask. */
+enum clock_sync { CLOCK_SYNC_UNKNOWN, CLOCK_SYNCHRONISED, CLOCK_UNSYNCHRONISED };
+extern const char *const clock_syncs[]; /* NULL-terminated */
+enum clock_sync clock_sync(void);
 
 enum { CLOCK_TEXT = 32 }; /* "2026-01-31T23:59:59.123456Z" and its end */
 

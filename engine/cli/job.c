@@ -3,17 +3,15 @@
 #include "engine/cli/job.h"
 
 #include "engine/base/log.h"
-#include "engine/base/spawn.h"
 #include "engine/base/text.h"
 #include "engine/place.h"
+#include "engine/restart.h"
 #include "engine/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
-
-#define RESTART_WITHIN (60 * NSEC_PER_SEC) /* for the machine to agree; it goes down later */
 
 /* The last leg that the journal tells of. */
 struct leg_left {
@@ -33,6 +31,8 @@ struct job {
     struct runs runs;
     struct run_left *left; /* of each run, told by earlier processes */
     struct leg_left last;
+    struct restarter *restarter;
+    nsec began; /* wall */
     int signals;
 };
 #define JOB_NONE ((struct job){ .place = { .folder = -1 }, .signals = -1 })
@@ -48,6 +48,7 @@ static void job_done(struct job *job)
     free(job->left);
     free(job->last.resumed.state);
     runs_done(&job->runs);
+    restarter_close(job->restarter);
     if (job->signals >= 0)
         close(job->signals);
 }
@@ -121,11 +122,25 @@ static int become(const char *user, struct problem *why)
     return 0;
 }
 
-static int restart_machine(struct problem *why)
+/* While it is still root: whether it may have the machine restarted, if any run asks for that. */
+static int prepare_restart(struct job *job, struct problem *why)
 {
-    static const char *const argv[] = { "systemctl", "reboot", NULL };
-    char output[400];
-    return spawn_run(argv, RESTART_WITHIN, output, sizeof output, why);
+    const struct runs *runs = &job->runs;
+    const char *asks = NULL;
+    for (uint64_t point = 0; runs->workload->reboots && point < runs->points && !asks; point++) {
+        void *params = NULL;
+        if (runs_params(runs, point, &params, why))
+            return -1;
+        asks = runs->workload->reboots(params);
+        fields_done(runs->workload->params, params);
+        free(params);
+    }
+    if (!asks || !job->target->allow_reboot) /* which the run that asks for it is told */
+        return 0;
+    if (restarter_open(&job->restarter, why) == 0)
+        return 0;
+    snprintf(why->field, sizeof why->field, "%s", asks);
+    return -1;
 }
 
 static struct plan plan_of(struct job *job)
@@ -136,7 +151,7 @@ static struct plan plan_of(struct job *job)
         .job = (job_id)job->spec.job,
         .run = 1,
         .leg = 1,
-        .restart = restart_machine,
+        .restarter = job->restarter,
         .target = job->target,
         .where = job->where,
         .nonce = job->spec.nonce,
@@ -214,6 +229,12 @@ static int keep_place(struct run_left *left, const struct journal_record *record
     return 0;
 }
 
+static enum clock_sync sync_of(const json_t *told)
+{
+    int sync = json_is_string(told) ? name_index(clock_syncs, json_string_value(told)) : -1;
+    return sync < 0 ? CLOCK_SYNC_UNKNOWN : (enum clock_sync)sync;
+}
+
 static int keep_leg(struct leg_left *last, const struct journal_record *record, struct problem *why)
 {
     char boot_id[sizeof last->boot_id];
@@ -231,6 +252,8 @@ static int keep_leg(struct leg_left *last, const struct journal_record *record, 
         free(last->resumed.state);
         last->resumed.state = strdup(state ? state : "");
         last->resumed.rebooted_at = record->wall;
+        last->resumed.batch = (uint64_t)json_integer_value(json_object_get(record->json, "batch"));
+        last->resumed.clock_then = sync_of(json_object_get(record->json, "clock"));
         last->rebooted = last->run == record->run && last->leg == record->leg &&
                          strcmp(journal_boot_id(boot_id), last->boot_id) != 0;
         return last->resumed.state ? 0 : problem_memory(why);
@@ -312,13 +335,15 @@ static enum runner_exit execute(struct job *job)
 {
     scoped(outcome_done) struct outcome outcome = { 0 };
     struct problem why = { 0 };
-    if (become(job->target->run_as, &why) || find_where(job, &why))
+    if (prepare_restart(job, &why) || become(job->target->run_as, &why) || find_where(job, &why))
         return refuse(job, &why);
     struct plan plan = plan_of(job);
     if (job->last.rebooted) {
         plan.run = job->last.run;
         plan.leg = job->last.leg + 1;
+        job->last.resumed.resumed_at = job->began;
         plan.resumed = &job->last.resumed;
+        plan.made = &job->left[plan.run - 1].made;
         plan.place = job->left[plan.run - 1].place;
         log_job(LOG_NOTICE, (long long)job->spec.job, "run %u goes on after a reboot, in leg %u",
                 plan.run, plan.leg);
@@ -331,6 +356,7 @@ enum runner_exit job_run(const struct job_named *named)
 {
     struct problem why = { 0 };
     scoped(job_done) struct job job = JOB_NONE;
+    job.began = clock_wall();
     job.signals = session_signals(&why);
     if (job.signals < 0 || find_place(&job, named, &why))
         return refuse(&job, &why);

@@ -4,13 +4,18 @@
 #include "engine/device.h"
 #include "engine/environment.h"
 #include "engine/host.h"
+#include "engine/restart.h"
 #include "engine/workspace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/statvfs.h>
+
+#define MOUNTED_WITHIN (5 * 60 * NSEC_PER_SEC) /* of the daemon's coming up after a reboot */
 
 /* One run. */
 struct session {
@@ -123,6 +128,7 @@ static int open_host(struct session *session, struct problem *why)
 static int make_run(struct session *session, struct problem *why)
 {
     const struct plan *plan = session->plan;
+    bool on = session->leg > 1;
     const struct run_options options = {
         .journal = plan->journal,
         .workspace = session->workspace,
@@ -131,10 +137,11 @@ static int make_run(struct session *session, struct problem *why)
         .null = plan->null,
         .run = session->number,
         .leg = session->leg,
-        .more = session->number<plan->runs->n, .called = session->called, .resumed = session->leg> 1
-                    ? plan->resumed
-                    : NULL,
-        .restart = plan->restart,
+        .more = session->number < plan->runs->n,
+        .called = session->called,
+        .resumed = on ? plan->resumed : NULL,
+        .made = on ? plan->made : NULL,
+        .restarter = plan->restarter,
         .reserve = plan->reserve,
         .signals = plan->signals,
         .second_signal_stops_cleaning = plan->by_hand,
@@ -167,20 +174,47 @@ static int choose(struct session *session, struct problem *why)
                : 0;
 }
 
+/* After a boot the filesystem may be mounted later than the daemon comes up: until then another folder is where it
+ * will be. */
+static int find_again(struct session *session, struct problem *why)
+{
+    const struct plan *plan = session->plan;
+    nsec deadline = clock_monotonic() + MOUNTED_WITHIN;
+    scoped_fd int mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    for (;;) {
+        struct problem words = { 0 };
+        int found =
+            workspace_find(plan->where, session->name, plan->place, &session->workspace, &words);
+        nsec left = deadline - clock_monotonic();
+        if (found >= 0)
+            return found;
+        struct pollfd waits[] = { { .fd = mounts, .events = POLLPRI },
+                                  { .fd = plan->signals, .events = POLLIN } };
+        if (mounts < 0 || left <= 0 ||
+            poll(waits, COUNT_OF(waits), (int)(left / NSEC_PER_MSEC) + 1) < 0 || waits[1].revents)
+            return *why = words, -1;
+    }
+}
+
 /* The run directory: a new one, or the one that the leg before left. */
 static int enter(struct session *session, struct problem *why)
 {
     const struct plan *plan = session->plan;
     const struct workload *workload = plan->runs->workload;
-    if (session->leg > 1 && !(workload->reboots && workload->reboots(session->params)))
+    bool reboots = workload->reboots && workload->reboots(session->params);
+    if (session->leg > 1 && !reboots)
         return problem_set(why, PROBLEM_UNSUPPORTED,
                            "%s with these parameters does not go on after a reboot",
                            workload->name);
+    if (reboots && !plan->null && reboot_allowed(plan->target, plan->restarter, why)) {
+        snprintf(why->field, sizeof why->field, "%s", workload->reboots(session->params));
+        return -1;
+    }
     if (!plan->where)
         return 0;
     if (session->leg == 1)
         return workspace_make(plan->where, session->name, &session->workspace, why);
-    int found = workspace_find(plan->where, session->name, plan->place, &session->workspace, why);
+    int found = find_again(session, why);
     return found ? (found > 0 ? 0 : -1)
                  : problem_set(why, PROBLEM_CONFLICT,
                                "the run directory %s is gone after the reboot", session->name);

@@ -16,13 +16,14 @@ enum runner_exit {
 
 struct plan {
     const struct runs *runs;
-    uint64_t seed;                       /* of their order */
-    job_id job;                          /* 0: by hand */
-    unsigned run, leg;                   /* to begin with */
-    const struct resumed *resumed;       /* by the first run; NULL: it begins */
-    const char *place;                   /* where that one worked before; "" if that is not known */
-    int (*restart)(struct problem *why); /* the machine; NULL: cannot be */
-    const struct target *target;         /* by hand one without a name */
+    uint64_t seed;                 /* of their order */
+    job_id job;                    /* 0: by hand */
+    unsigned run, leg;             /* to begin with */
+    const struct resumed *resumed; /* by the first run; NULL: it begins */
+    const char *place;             /* where that one worked before; "" if that is not known */
+    const struct ledger *made;     /* and what it made; NULL: nothing */
+    struct restarter *restarter;   /* borrowed: of the machine; NULL: it cannot be restarted */
+    const struct target *target;   /* by hand one without a name */
     const char *where; /* the folder in which the run directory is made; NULL: it has none here */
     bool null;         /* nothing is done at all */
     const char *nonce;

@@ -205,7 +205,7 @@ static int clean(struct pool *pool, struct run *run, struct problem *why)
 
 const struct provisioner provision_btrfs = {
     .name = "btrfs",
-    .cycles = 1 << CYCLE_REMOUNT,
+    .cycles = 1 << CYCLE_REMOUNT | 1 << CYCLE_REBOOT,
     .mounts = true,
     .open = open_pool,
     .close = close_pool,

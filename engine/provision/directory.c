@@ -67,6 +67,7 @@ static int clean(struct pool *pool, struct run *run, struct problem *why)
 
 const struct provisioner provision_directory = {
     .name = "directory",
+    .cycles = 1 << CYCLE_REBOOT,
     .open = open_pool,
     .close = close_pool,
     .create = create,

@@ -149,6 +149,34 @@ static int cycle(struct pool *pool, uint64_t n, struct problem *why)
     return 0;
 }
 
+static int is_mounted(struct pool *pool, uint64_t number, bool *ret, struct problem *why)
+{
+    char name[FILESYSTEM_NAME];
+    struct statx here, there;
+    filesystem_name(name, 'm', number);
+    if (statx(pool->with.folder, name, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &there) != 0 ||
+        statx(pool->with.folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &here) != 0)
+        return problem_errno(why, errno, "cannot look at %s", name);
+    *ret = here.stx_mnt_id != there.stx_mnt_id;
+    return 0;
+}
+
+/* Nobody's fstab has them: each is mounted as a line of it would be. */
+static int boot(struct pool *pool, uint64_t n, uint64_t *ret_brought_back, struct problem *why)
+{
+    uint64_t brought_back = 0;
+    bool mounted;
+    for (uint64_t i = 0; pool->with.mounted && i < n; i++) {
+        if (is_mounted(pool, i, &mounted, why))
+            return -1;
+        if (!mounted && mount_image(pool, i, why))
+            return -1;
+        brought_back += !mounted;
+    }
+    *ret_brought_back = brought_back;
+    return 0;
+}
+
 static void closedir_cell(DIR **dir)
 {
     if (*dir)
@@ -294,7 +322,7 @@ static int clean(struct pool *pool, struct run *run, struct problem *why)
 
 const struct provisioner provision_mkfs = {
     .name = "mkfs",
-    .cycles = 1 << CYCLE_REMOUNT,
+    .cycles = 1 << CYCLE_REMOUNT | 1 << CYCLE_REBOOT,
     .mounts = true,
     .demolishers = 4, /* each waits for its own filesystem to be written back */
     .open = open_pool,
@@ -304,6 +332,7 @@ const struct provisioner provision_mkfs = {
     .identify = identify,
     .list = list,
     .cycle = cycle,
+    .boot = boot,
     .destroy = destroy,
     .clean = clean,
 };

@@ -49,6 +49,9 @@ struct provisioner {
     int (*list)(struct pool *pool, uint64_t *ret, struct problem *why);
     /* Takes the first n away and brings them back. */
     int (*cycle)(struct pool *pool, uint64_t n, struct problem *why);
+    /* The machine was restarted: brings back those of the first n that do not come back by themselves, and counts
+     * them. NULL: they lie in a filesystem that does. */
+    int (*boot)(struct pool *pool, uint64_t n, uint64_t *ret_brought_back, struct problem *why);
     /* 0: it is gone; 1: what has its name is not ours and stays; -1. */
     int (*destroy)(struct pool *pool, uint64_t number, struct problem *why);
     /* Clean-up: all that is still there, and the parent if it is not the run directory. */

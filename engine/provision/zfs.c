@@ -219,7 +219,8 @@ static int make_parent(struct pool *pool, struct problem *why)
     if (found < 0)
         return -1;
     memcpy(pool->with.made->parent, identity.guid, sizeof identity.guid);
-    return pool->with.cycle == CYCLE_IMPORT ? find_search(pool, why) : 0;
+    bool goes = pool->with.cycle == CYCLE_IMPORT || pool->with.cycle == CYCLE_REBOOT;
+    return goes ? find_search(pool, why) : 0;
 }
 
 static int create(struct pool *pool, uint64_t number, struct problem *why)
@@ -373,6 +374,40 @@ static int bring_pool_back(struct pool *pool, struct problem *why)
     return -1;
 }
 
+/* How many of ours are mounted, or are not to be. */
+static int count_mounted(struct pool *pool, uint64_t *ret, struct problem *why)
+{
+    const char *const argv[] = { "zfs", "list", "-H", "-o", "mounted", "-r", pool->parent, NULL };
+    uint64_t n = 0;
+    if (run_tool(pool, argv, POOL_DEADLINE, why))
+        return -1;
+    for (const char *line = strchr(pool->output, '\n'); line; line = strchr(line + 1, '\n'))
+        n += text_starts(line + 1, "yes"); /* after the parent's */
+    *ret = n;
+    return 0;
+}
+
+/* What the pool's services do at boot, where they have not: import it, and mount what is to be mounted. */
+static int boot(struct pool *pool, uint64_t n, uint64_t *ret_brought_back, struct problem *why)
+{
+    char name[DATASET];
+    uint64_t mounted = n;
+    if (bring_pool_back(pool, why) || (pool->with.mounted && count_mounted(pool, &mounted, why)))
+        return -1;
+    for (uint64_t i = 0; mounted < n && i < n; i++) {
+        const char *const argv[] = { "zfs", "mount", name, NULL };
+        struct problem words = { 0 };
+        child(pool, i, name);
+        if (run_tool(pool, argv, TOOL_DEADLINE, &words) &&
+            !strstr(words.message, "already mounted")) {
+            *why = words;
+            return -1;
+        }
+    }
+    *ret_brought_back = n - mounted;
+    return 0;
+}
+
 /* The number of a child of the parent, by its name; UINT64_MAX: no name of ours. */
 static uint64_t number_of(const struct pool *pool, const char *name)
 {
@@ -476,7 +511,7 @@ static int clean(struct pool *pool, struct run *run, struct problem *why)
 
 const struct provisioner provision_zfs = {
     .name = "zfs",
-    .cycles = 1 << CYCLE_REMOUNT | 1 << CYCLE_IMPORT,
+    .cycles = 1 << CYCLE_REMOUNT | 1 << CYCLE_IMPORT | 1 << CYCLE_REBOOT,
     .demolishers = 4, /* most of it is the start of a program */
     .open = open_pool,
     .close = close_pool,
@@ -485,6 +520,7 @@ const struct provisioner provision_zfs = {
     .identify = identify,
     .list = list,
     .cycle = cycle,
+    .boot = boot,
     .destroy = destroy,
     .clean = clean,
 };

@@ -2,6 +2,7 @@
 #include "engine/lane.h"
 #include "engine/provision/provisioner.h"
 #include "engine/slowdown.h"
+#include "engine/workload/filesystem_scaling_legs.h"
 #include "engine/workload/workload.h"
 #include "engine/workspace.h"
 
@@ -11,6 +12,7 @@ struct filesystem_scaling {
     uint64_t filesystems, batch;
     int cycle; /* enum cycle */
     uint64_t cycle_every;
+    nsec reboot_within;
     uint64_t operations;
     bool mounted;
     int filesystem; /* enum mkfs_kind */
@@ -40,6 +42,10 @@ static const struct field params[] = {
     FIELD_COUNT(struct filesystem_scaling, cycle_every,
                 "After how many batches all are brought back.", .min = 1, .max = 1e6, .preset = 1,
                 .unit = "batches"),
+    FIELD_SECONDS(struct filesystem_scaling, reboot_within,
+                  "With cycle reboot: how long the machine may take to be up again. One that takes "
+                  "longer has failed the job.",
+                  .min = 60, .max = 86400, .preset = 7200, .unit = "s"),
     FIELD_CHOICES(struct filesystem_scaling, operations,
                   "What is measured, in this order; without destroy, clean-up destroys them.",
                   .choices = operations, .preset_text = "create,list,cycle,destroy"),
@@ -105,6 +111,11 @@ static int check(const void *params_, const struct target *target, struct proble
     if (with->cycle == CYCLE_REMOUNT && !with->mounted)
         return problem_field(why, "/params/cycle",
                              "what is not mounted cannot be brought back by remount");
+    if (with->cycle == CYCLE_REBOOT && with->stop_when_slower_than > 0)
+        return problem_field(
+            why, "/params/stop_when_slower_than",
+            "with cycle reboot nothing is stopped for being slower: a machine that "
+            "has just started is no longer what the first batches had");
     if (slowdown_check(with->stop_when_slower_than, why))
         return -1;
     return target ? check_target(with, target, why) : 0;
@@ -120,6 +131,8 @@ struct site {
     /* of the one lane that works at a time; read after it has ended */
     uint64_t created, mounted, destroyed, stranger; /* stranger: 0, or its number plus 1 */
     uint64_t listed;
+    struct legs earlier;
+    bool reboot_due; /* the leg is to end here */
 };
 
 typedef int operation(struct pool *pool, uint64_t number, struct problem *why);
@@ -219,7 +232,6 @@ static int list_lane(struct lane *lane, const void *arg, struct problem *why)
     struct site *site = *(struct site *const *)arg;
     if (!lane_begin(lane))
         return 0;
-    site->listed = site->created;
     if (site->pool && site->provisioner->list(site->pool, &site->listed, why))
         return -1;
     lane_note_many(lane, site->listed, 0);
@@ -257,6 +269,13 @@ static uint64_t batches(const struct filesystem_scaling *with)
     return (with->filesystems + with->batch - 1) / with->batch;
 }
 
+/* Whether the machine is restarted so that all come back, rather than that each is brought back in turns. */
+static bool does_reboot(const struct filesystem_scaling *with)
+{
+    return with->cycle == CYCLE_REBOOT && with->operations & DO_CYCLE &&
+           batches(with) / with->cycle_every > 0;
+}
+
 static int open_turns(struct run *run, struct site *const *site, struct turns *turns,
                       struct problem *why)
 {
@@ -269,6 +288,8 @@ static int open_turns(struct run *run, struct site *const *site, struct turns *t
                            .batch = with->batch,
                            .duration = with->max_seconds,
                            .slower = with->stop_when_slower_than,
+                           .before = (*site)->earlier.created,
+                           .worked = (*site)->earlier.create_ns,
                            .cost = { .inodes = 1 },
                            .body = create_lane,
                            .arg = site };
@@ -276,6 +297,8 @@ static int open_turns(struct run *run, struct site *const *site, struct turns *t
         return -1;
     phase.cost = (struct cost){ 0 };
     phase.slower = 0;
+    phase.before = (*site)->earlier.mounted;
+    phase.worked = (*site)->earlier.mount_ns;
     phase.name = "mount";
     phase.body = mount_lane;
     if (provisioner && provisioner->mounts && with->mounted &&
@@ -283,13 +306,15 @@ static int open_turns(struct run *run, struct site *const *site, struct turns *t
          strcmp(provisioner->name, "mkfs") == 0) &&
         stage_open(run, &phase, &turns->mount, why))
         return -1;
+    phase.before = 0;
+    phase.worked = 0;
     phase.name = "cycle";
     phase.unit = "cycles";
     phase.body = cycle_lane;
     phase.batch = 1;
     phase.total = batches(with) / with->cycle_every;
     phase.at_load = true;
-    if (provisioner && provisioner->cycle && with->cycle != CYCLE_NONE &&
+    if (provisioner && provisioner->cycle && with->cycle != CYCLE_NONE && !does_reboot(with) &&
         with->operations & DO_CYCLE && phase.total && stage_open(run, &phase, &turns->cycle, why))
         return -1;
     return 0;
@@ -324,13 +349,14 @@ static int bring(struct run *run, struct site *site, struct turns *turns, uint64
 static int take_turns(struct run *run, struct site *site, struct turns *turns, struct problem *why)
 {
     const struct filesystem_scaling *with = site->with;
-    uint64_t cycled = 0, stretch = with->batch * with->cycle_every, until = 0;
+    uint64_t cycled = 0, stretch = with->batch * with->cycle_every, until = site->created;
     /* What is not told one by one needs no stop after each batch. */
     uint64_t step = site->provisioner && site->provisioner->identify ? with->batch : stretch;
     int over = 0;
-    while (!over && until < with->filesystems) {
+    while (!over && !site->reboot_due && until < with->filesystems) {
         until = until + step < with->filesystems ? until + step : with->filesystems;
         over = bring(run, site, turns, until, why);
+        site->reboot_due = !over && site->pool && does_reboot(with) && until % stretch == 0;
         if (!over && turns->cycle && until % stretch == 0)
             over = stage_work(turns->cycle, ++cycled, why);
     }
@@ -368,6 +394,10 @@ static int create_all(struct run *run, struct site *site, struct problem *why)
         run_foreign(run, name);
     }
     int ended = end_turns(&turns, why);
+    site->earlier = (struct legs){ .created = site->created,
+                                   .mounted = site->mounted,
+                                   .create_ns = stage_worked(turns.create),
+                                   .mount_ns = turns.mount ? stage_worked(turns.mount) : 0 };
     if (worked && !why->code)
         *why = broken;
     return worked || ended ? -1 : 0;
@@ -391,6 +421,7 @@ static int run_simple(struct run *run, struct site *site, const char *name, uint
 
 static int list_all(struct run *run, struct site *site, struct problem *why)
 {
+    site->listed = site->created; /* also when its time is over before it began */
     if (run_simple(run, site, "list", site->created, site->created, list_lane, why))
         return -1;
     if (site->listed != site->created)
@@ -400,14 +431,53 @@ static int list_all(struct run *run, struct site *site, struct problem *why)
     return 0;
 }
 
+/* --- legs --- */
+
+/* The machine was restarted: what did not come back with it is brought back, as an administrator's boot would
+ * have; then all must be there. */
+static int come_back(struct run *run, struct site *site, struct problem *why)
+{
+    const struct provisioner *provisioner = site->provisioner;
+    uint64_t brought_back = 0, there;
+    if (legs_read(run_resumed(run)->state, &site->earlier, why))
+        return -1;
+    site->created = site->earlier.created;
+    site->mounted = site->earlier.mounted;
+    if ((provisioner->boot && provisioner->boot(site->pool, site->created, &brought_back, why)) ||
+        provisioner->list(site->pool, &there, why))
+        return problem_during(why, "after the reboot: ");
+    if (there != site->created)
+        return problem_set(why, PROBLEM_IO_FAILED,
+                           "after the reboot the system shows %llu filesystems where %llu were "
+                           "created",
+                           (unsigned long long)there, (unsigned long long)site->created);
+    return legs_tell(run, site->created, brought_back, why);
+}
+
+static int restart(struct run *run, const struct site *site, struct problem *why)
+{
+    const struct filesystem_scaling *with = site->with;
+    char state[LEGS_TEXT];
+    const struct reboot reboot = { .state = state,
+                                   .batch = site->created / with->batch,
+                                   .within = with->reboot_within };
+    return legs_write(&site->earlier, state, why) ? -1 : run_reboot(run, &reboot, why);
+}
+
 static int measure(struct run *run, struct site *site, struct problem *why)
 {
     uint64_t wanted = site->with->operations;
-    if (site->pool && site->provisioner->make_parent &&
-        run_simple(run, site, "parent", 1, 1, parent_lane, why))
+    if (run_resumed(run)) {
+        if (come_back(run, site, why))
+            return -1;
+    } else if (site->pool && site->provisioner->make_parent &&
+               run_simple(run, site, "parent", 1, 1, parent_lane, why)) {
         return -1;
-    if (create_all(run, site, why))
+    }
+    if (site->created < site->with->filesystems && create_all(run, site, why))
         return -1;
+    if (site->reboot_due)
+        return restart(run, site, why);
     if (site->created && wanted & DO_LIST && list_all(run, site, why))
         return -1;
     if (site->created && wanted & DO_DESTROY)
@@ -473,6 +543,11 @@ static int clean(struct run *run, const void *params_, struct problem *why)
     return left < 0 ? -1 : 0;
 }
 
+static const char *reboots(const void *params_)
+{
+    return does_reboot(params_) ? "/params/cycle" : NULL;
+}
+
 const struct workload filesystem_scaling = {
     .name = "filesystem-scaling",
     .summary = "How the time to create a filesystem, and to bring all of them back, grows with the "
@@ -480,6 +555,7 @@ const struct workload filesystem_scaling = {
     .params = params,
     .params_size = sizeof(struct filesystem_scaling),
     .targets = 1 << TARGET_DIRECTORY | 1 << TARGET_ZFS | 1 << TARGET_BTRFS | 1 << TARGET_MKFS,
+    .reboots = reboots,
     .check = check,
     .run = run_all,
     .clean = clean,

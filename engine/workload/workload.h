@@ -14,9 +14,9 @@ struct workload {
     /* The axes that a `ladder` of the parameters stands for, by matrix_add(): the job then has a run of each
      * of their values (engine/runs.h). NULL: it has no ladder. */
     int (*ladder)(const void *params, struct matrix *ladder, struct problem *why);
-    /* Whether these parameters make it restart the machine and go on after that, by run_reboot(): it takes an
-     * administrator's token then, and a target that allows it. NULL: never. */
-    bool (*reboots)(const void *params);
+    /* Which parameter ("/params/cycle") makes it restart the machine and go on after that, by run_reboot(): it takes
+     * an administrator's token then, and a target that allows it. NULL, or it returns NULL: none does. */
+    const char *(*reboots)(const void *params);
     /* Rules that span fields or depend on the target (NULL: by hand). Touches nothing. */
     int (*check)(const void *params, const struct target *target, struct problem *why);
     int (*run)(struct run *run, const void *params, struct problem *why);

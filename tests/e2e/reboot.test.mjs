@@ -1,9 +1,10 @@
-// A job that restarts the machine and goes on after that. Its workload is one of the tests; systemctl is a script
-// that only says that it was called; another boot is another boot id, in a mount namespace of the daemon's own.
+// A job that restarts the machine and goes on after that. Its workload is one of the tests; the login manager only
+// notes that it was asked; another boot is another boot id, in a mount namespace of the daemon's own.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDaemon, programs } from './daemon.mjs';
@@ -11,22 +12,23 @@ import { leftOn } from './agree.mjs';
 import { recordsOf } from './journal.mjs';
 import { until } from './wait.mjs';
 
-const skip = spawnSync('unshare', ['--mount', 'true']).status === 0 ? false : 'it takes a mount namespace';
+const skip = spawnSync('unshare', ['--mount', 'true']).status === 0 ? false : 'it takes root';
 
 async function start(t, target = { allow_reboot: 'yes' }) {
     const tools = mkdtempSync(join(tmpdir(), 'plm-tools-'));
     const called = join(tools, 'called');
-    writeFileSync(join(tools, 'systemctl'), `#!/bin/sh\necho "$@" >>${called}\n`);
-    chmodSync(join(tools, 'systemctl'), 0o755);
+    const manager = spawn(join(programs.test, 'login-manager'), [join(tools, 'bus'), called], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(manager.stdout, 'data');
     const scratch = mkdtempSync(join(tmpdir(), 'plm-reboot-'));
     const daemon = await startDaemon({
         program: 'rebooting-daemon',
         service: { runner: join(programs.test, 'rebooting-runner') },
         targets: { scratch: { path: scratch, ...target } },
-        env: { PATH: `${tools}:${process.env.PATH}` },
+        env: { DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${join(tools, 'bus')}` }, // never this machine's own
     });
     t.after(async () => {
         await daemon.close();
+        manager.kill();
         for (const folder of [tools, scratch]) rmSync(folder, { recursive: true, force: true });
     });
     return { daemon, scratch, client: daemon.client(await daemon.token('admin')), restarts: () => (existsSync(called) ? readFileSync(called, 'utf8').trim().split('\n') : []) };
@@ -107,15 +109,19 @@ test('a reboot that nobody asked for: failed, and what it made is removed', { sk
 
 test('only an administrator has a machine restarted, and only where the target allows it', async (t) => {
     const { daemon, client } = await start(t);
-    const operator = daemon.client(await daemon.token('operator'));
-    const refused = await operator.post('/api/v1/jobs', job(1));
-    assert.equal(refused.status, 403, refused.text);
+    const refused = async (who, body, sentence) => {
+        const answer = await who.post('/api/v1/jobs', body);
+        assert.equal(answer.status, 403, answer.text);
+        assert.equal(answer.json.errors[0].pointer, '/params/reboots');
+        assert.match(answer.json.detail, sentence);
+    };
+    const operator = daemon.client(await daemon.token('operator')), viewer = daemon.client(await daemon.token('viewer'));
+    await refused(operator, job(1), /administrator's token/);
+    await refused(operator, job(0, { matrix: { reboots: [0, 1] } }), /administrator's token/);
     assert.equal((await operator.post('/api/v1/jobs', job(0))).status, 201);
-    assert.equal((await operator.post('/api/v1/jobs', job(0, { matrix: { reboots: [0, 1] } }))).status, 403);
+    assert.equal((await viewer.post('/api/v1/jobs', job(1))).status, 403);
     daemon.targets.scratch.allow_reboot = 'no';
     daemon.configure();
     await daemon.restart();
-    const answer = await client.post('/api/v1/jobs', job(1));
-    assert.equal(answer.status, 422, answer.text);
-    assert.equal(answer.json.errors[0].pointer, '/target');
+    await refused(client, job(1), /allow_reboot/);
 });

@@ -60,12 +60,13 @@ static int run_leg(struct run *run, const void *params_, struct problem *why)
     if (run_phase(run, &phase, &limited, why))
         return -1;
     snprintf(next, sizeof next, "%llu", (unsigned long long)leg.number + 1);
-    return leg.number < with->reboots ? run_reboot(run, next, 3600 * NSEC_PER_SEC, why) : 0;
+    const struct reboot reboot = { next, leg.number + 1, 3600 * NSEC_PER_SEC };
+    return leg.number < with->reboots ? run_reboot(run, &reboot, why) : 0;
 }
 
-static bool reboots(const void *params_)
+static const char *reboots(const void *params_)
 {
-    return ((const struct rebooting *)params_)->reboots > 0;
+    return ((const struct rebooting *)params_)->reboots > 0 ? "/params/reboots" : NULL;
 }
 
 static int clean(struct run *run, const void *params_ unused, struct problem *why)

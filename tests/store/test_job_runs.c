@@ -276,7 +276,8 @@ static void a_leg_ends_in_a_reboot_and_the_next_goes_on(void **state)
     struct writing writing = start("reboots");
     begins(&writing, 1);
     measures(&writing, 1, 100);
-    works(journal_reboot(writing.journal, 1, 1, "100", 60 * NSEC_PER_SEC, why));
+    works(journal_reboot(writing.journal, 1, 1, &(struct reboot){ "100", 1, 60 * NSEC_PER_SEC },
+                         why));
     take(&writing);
     {
         scoped(job_done) struct job job = job_now(writing.job);
@@ -304,7 +305,8 @@ static void a_leg_ends_in_a_reboot_and_the_next_goes_on(void **state)
     /* Cancelled just before a reboot: it stays cancelled. */
     int now;
     works(store_job_cancel(fixture.store, writing.job, &now, why));
-    works(journal_reboot(writing.journal, 1, 2, "200", 60 * NSEC_PER_SEC, why));
+    works(journal_reboot(writing.journal, 1, 2, &(struct reboot){ "200", 2, 60 * NSEC_PER_SEC },
+                         why));
     finish(&writing);
     take(&writing);
     assert_string_equal(job_of(writing.job), "cancelling none 0 []");

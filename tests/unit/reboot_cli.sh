@@ -1,45 +1,15 @@
 #!/bin/bash
-# A run that restarts the machine: what the runner records before, and how it goes on after. systemctl is a
-# script here, and another boot is another boot id in a mount namespace of its own.
-# reboot_cli.sh RUNNER
-set -uo pipefail
-runner=$(realpath "$1") failed=0
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" && mkdir target tools || exit 1
-export PATH=$folder/tools:$PATH
+# A run that restarts the machine: what the runner records before, and how it goes on after. The login manager
+# restarts nothing here, and another boot is another boot id in a mount namespace of its own.
+# reboot_cli.sh RUNNER LOGIN-MANAGER
+. "$(dirname "$(readlink -f "$0")")/reboots.sh"
 
-fail() {
-    echo "FAIL: $*"
-    failed=1
-}
-is() { # WHAT ACTUAL WANTED
-    [[ $2 == "$3" ]] || fail "$1: '$2', wanted '$3'"
-}
-systemctl_is() { # LINES OF SHELL
-    printf '#!/bin/bash\necho "$*" >>%q\n%s\n' "$folder/called" "$1" >tools/systemctl
-    chmod 755 tools/systemctl
-    rm -f called
-}
-settings() { # ALLOW_REBOOT
-    printf '[target scratch]\nkind = directory\npath = %s/target\nallow_reboot = %s\n' "$folder" "$1" >settings
-}
 spec() { # REBOOTS [MORE MEMBERS]
-    rm -rf job && mkdir job
-    printf '{"job": 7, "nonce": "0123456789abcdef", "workload": "rebooting", "target": "scratch", "params": {"reboots": %s}%s}' \
-        "$1" "${2:-}" >job/spec.json
+    spec_of rebooting "{\"reboots\": $1}" "${2:-}"
 }
-run() { "$runner" run job/spec.json --settings settings 2>said; }
-after_boot() { # NUMBER: the same in another boot
-    printf '%08d-0000-0000-0000-000000000000\n' "$1" >boot_id
-    unshare --mount bash -c 'mount --bind boot_id /proc/sys/kernel/random/boot_id && exec "$@"' - \
-        "$runner" run job/spec.json --settings settings 2>said
-}
-records() { jq -rs "[.[] | $1] | join(\" \")" job/journal.ndjson; }
-left() { (cd target && find . -mindepth 2 | sort | sed 's:.*/::' | paste -sd' '); }
 
 settings yes
-systemctl_is true
+nothing_called
 spec 2
 run
 is 'a leg that ends in a reboot' $? 5
@@ -72,7 +42,7 @@ if unshare --mount true 2>/dev/null; then
     is 'after the end nothing goes on' $? 1
 
     # Of two runs, each with a reboot of its own.
-    systemctl_is true
+    nothing_called
     spec 1 ', "repeat": 2'
     run
     after_boot 1
@@ -83,7 +53,7 @@ if unshare --mount true 2>/dev/null; then
     is 'nothing is left of them' "$(ls -A target)" ''
 
     # Cancelled meanwhile: the service has it cleaned up instead.
-    systemctl_is true
+    nothing_called
     spec 1
     run
     "$runner" clean job/spec.json --settings settings 2>said
@@ -93,7 +63,7 @@ if unshare --mount true 2>/dev/null; then
     is 'after which nothing goes on' $? 1
 
     # Another job's journal says nothing about this one.
-    systemctl_is true
+    nothing_called
     spec 1
     run
     sed -i 's/"job": 7/"job": 8/' job/spec.json
@@ -104,7 +74,7 @@ if unshare --mount true 2>/dev/null; then
     "$runner" clean job/spec.json --settings settings 2>said
 
     # The run directory is gone.
-    systemctl_is true
+    nothing_called
     spec 1
     run
     rm -r target/plimsoll-*
@@ -116,21 +86,38 @@ else
     echo 'no mount namespaces here: the legs after a reboot are not tested'
 fi
 
-systemctl_is 'echo "Access denied" >&2; exit 1'
+nothing_called
+echo 'Access denied by nobody' >called.refuse
 spec 1
 run
 is 'a machine that cannot be restarted' $? 1
-[[ $(records 'select(.record == "end").problem.message') == *'cannot restart the machine: '*'Access denied'* ]] ||
-    fail "it said: $(records 'select(.record == "end").problem.message')"
+rm called.refuse
+is 'says so' "$(records 'select(.record == "end").problem.message')" 'cannot restart the machine: Access denied by nobody'
 is 'leaves nothing' "$(ls -A target)" ''
 
 settings no
-systemctl_is true
+nothing_called
 spec 1
 run
 is 'a target that does not allow it' $? 1
 is 'is not restarted' "$(cat called 2>/dev/null)" ''
-is 'which is told' "$(records 'select(.record == "end").problem.code')" forbidden
+is 'which is told' "$(records 'select(.record == "end").problem | .code + " " + .field')" 'forbidden /params/reboots'
+
+settings yes
+spec 1
+chmod 755 "$folder"
+setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$runner" 2>/dev/null && {
+    chown 65534 job target
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$runner" run job/spec.json --settings settings 2>said
+    is 'without root' $? 2
+    is 'which is told, too' "$(records 'select(.record == "end").problem | .code + " " + .field')" 'unsupported /params/reboots'
+    chown 0 job target
+}
+spec 1
+DBUS_SYSTEM_BUS_ADDRESS=unix:path=$folder/nothing run
+is 'without systemd' $? 2
+grep -q 'cannot be reached by D-Bus' said || fail "without systemd it said: $(<said)"
+is 'no restart was asked for' "$(cat called 2>/dev/null)" ''
 
 "$runner" run rebooting --on target >/dev/null 2>said
 is 'by hand' $? 1
