@@ -1,4 +1,4 @@
-/* GET /jobs/{id}/host: what the machine did meanwhile. */
+/* GET /jobs/{id}/host: what the machine did meanwhile, or the target's server. */
 #include "api/api.h"
 #include "api/handlers.h"
 #include "api/jobs.h"
@@ -7,6 +7,10 @@
 #include <math.h>
 
 const struct field host_get_query[] = {
+    FIELD_CHOICE(struct host_get_query, of,
+                 "Which host: the one that measured, or the target's server, whose exporter the "
+                 "daemon read.",
+                 .choices = host_origins, .preset_text = "client"),
     FIELD_COUNT(struct host_get_query, points, "At most so many; more are thinned to means.",
                 .min = 1, .max = 10000, .preset = 1000),
     FIELD_COUNT(struct host_get_query, run, "During which run.", .min = 1, .max = 1000000,
@@ -61,16 +65,18 @@ static json_t *units_json(void)
 int job_host(struct api *api, struct request *in, struct reply *out, struct problem *why)
 {
     const struct host_get_query *query = in->query;
-    const struct host_query ask = { .job = in->job,
-                                    .run = (unsigned)query->run,
-                                    .points = query->points };
+    const struct host_query ask = {
+        .job = in->job, .of = query->of, .run = (unsigned)query->run, .points = query->points
+    };
     scoped(job_done) struct job job = { 0 };
     scoped_free struct host_sample *samples = NULL;
     size_t n = 0;
     if (store_job_get(api->app->store, in->job, &job, why) ||
         store_host(api->app->store, &ask, &samples, &n, why))
         return -1;
-    job_keep(out, &job);
+    /* What the server said is no change of the job: the last of it may come after the job's end. */
+    if (query->of == HOST_CLIENT)
+        job_keep(out, &job);
     out->digits = CURVE_DIGITS;
     return reply_json(out,
                       json_pack("{s:I, s:o, s:o}", "count", (json_int_t)n, "points",

@@ -24,6 +24,7 @@ must_check int job_columns(struct api *api, const struct job *job, const struct 
                            const struct series_get_query *query, json_t **ret, struct problem *why);
 
 struct host_get_query {
+    int of; /* enum host_origin */
     uint64_t points, run;
 };
 extern const struct field host_get_query[], host_answer[];

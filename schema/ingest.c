@@ -130,15 +130,8 @@ static int host_write(struct ingest *ingest, struct problem *why)
         return -1;
     for (size_t i = 0; i < ingest->host_n; i++) {
         const struct host_row *row = &ingest->host[i];
-        struct params params = { 0 };
-        param_int(&params, ingest->job);
-        param_int(&params, row->run);
-        param_int(&params, row->leg);
-        param_int(&params, row->sample.at);
-#define X(column, unit) param_number(&params, row->sample.column);
-        HOST_COLUMNS(X)
-#undef X
-        if (query_do(ingest->connection, QUERY_HOST_ADD, &params, NULL, why) < 0)
+        if (host_put(ingest->connection, ingest->job, &row->leg, HOST_CLIENT, &row->sample, why) <
+            0)
             return -1;
     }
     ingest->host_n = 0;
@@ -356,7 +349,7 @@ static int take_host(struct ingest *ingest, const struct journal_record *record,
         if (ingest->host_n == HOST_ROWS && host_write(ingest, why) < 0)
             return -1;
         ingest->host[ingest->host_n++] =
-            (struct host_row){ record->run, record->leg, record->host[i] };
+            (struct host_row){ { record->run, record->leg, 0 }, record->host[i] };
     }
     return 0;
 }

@@ -18,10 +18,14 @@ struct gather {
 
 /* A host sample until the commit: one a second must not hold a connection all the time. */
 struct host_row {
-    unsigned run, leg;
+    struct leg leg;
     struct host_sample sample;
 };
 enum { HOST_ROWS = 64 }; /* more, while catching up, are written at once */
+
+/* host.c: one row, in the transaction that is open. */
+must_check int host_put(struct connection *connection, job_id job, const struct leg *leg,
+                        enum host_origin of, const struct host_sample *sample, struct problem *why);
 
 struct ingest {
     struct store *store;

@@ -225,8 +225,11 @@ must_check int samples_next(struct samples_cursor *cursor, const char **ret_phas
                             unsigned *ret_run, unsigned *ret_leg, const struct sample **ret,
                             size_t *ret_n, struct problem *why);
 struct samples_cursor *samples_close(struct samples_cursor *cursor);
+enum host_origin { HOST_CLIENT, HOST_SERVER }; /* this host; the target's server */
+extern const char *const host_origins[];
 struct host_query {
     job_id job;
+    int of; /* enum host_origin */
     unsigned run,
         leg; /* 0: all, one after the other; their times count from each leg's beginning */
     uint64_t points;
@@ -234,6 +237,16 @@ struct host_query {
 /* At most `points` of them, thinned by means; the caller frees *ret. */
 must_check int store_host(struct store *store, const struct host_query *query,
                           struct host_sample **ret, size_t *ret_n, struct problem *why);
+/* The stretch of a job that is under way: 1; 0: it has not begun. */
+struct leg {
+    unsigned run, leg;
+    nsec began_at; /* wall: from when its times count */
+};
+must_check int store_leg(struct store *store, job_id job, struct leg *ret, struct problem *why);
+/* What a host did; its `at` counts from the leg's beginning. */
+must_check int store_host_add(struct store *store, job_id job, const struct leg *leg,
+                              enum host_origin of, const struct host_sample *sample,
+                              struct problem *why);
 
 /* ---- findings ---- */
 /* Replaces what an earlier analysis found; CONFLICT before the job has ended. */

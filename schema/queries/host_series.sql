@@ -1,4 +1,4 @@
--- store_host: of a run ($3) and a leg ($4), 0 for all, at most $2 rows, each the mean of neighbours; `at` is the end of the last of them.
+-- store_host: what the host of origin $5 did; of a run ($3) and a leg ($4), 0 for all, at most $2 rows, each the mean of neighbours; `at` is the end of the last of them.
 -- The columns are those of HOST_COLUMNS, in its order.
 SELECT max(at), avg(load1), avg(load5), avg(load15), avg(cpu_user), avg(cpu_system),
        avg(cpu_iowait), avg(cpu_steal), avg(cpu_idle), avg(memory_available), avg(dirty),
@@ -11,6 +11,7 @@ SELECT max(at), avg(load1), avg(load5), avg(load15), avg(cpu_user), avg(cpu_syst
           FROM host_sample
          WHERE job = $1
            AND ($3::integer = 0 OR run = $3)
-           AND ($4::integer = 0 OR leg = $4)) AS placed
+           AND ($4::integer = 0 OR leg = $4)
+           AND origin = $5) AS placed
  GROUP BY place
  ORDER BY place

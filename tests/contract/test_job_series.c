@@ -1,7 +1,9 @@
 /* The samples of a job: thinned, as CSV, as journal; and what the host did meanwhile. */
 #include "engine/base/text.h"
 #include "tests/contract/world.h"
+#include <math.h>
 
+#include <math.h>
 #include <sys/socket.h>
 #include <zlib.h>
 
@@ -251,6 +253,37 @@ static void shows_what_the_host_did(void **state)
     expect_status(&few, 200);
     assert_int_equal(json_array_size(answer_at(&few, "points/load1")), 1);
     answer_done(&few);
+    struct answer client = get(world, "/host?of=client", NULL);
+    assert_int_equal(answer_number(&client, "count"), 3);
+    answer_done(&client);
+}
+
+static void shows_what_the_server_did_beside_it(void **state)
+{
+    struct world *world = *state;
+    struct leg leg;
+    struct problem why = { 0 };
+    struct host_sample sample = { .at = NSEC_PER_SEC, .load1 = 7, .cpu_user = NAN };
+    struct answer none = get(world, "/host?of=server", NULL);
+    expect_status(&none, 200);
+    assert_int_equal(answer_number(&none, "count"), 0);
+    answer_done(&none);
+    assert_int_equal(store_leg(world->store, finished, &leg, &why), 1);
+    for (int twice = 0; twice < 2; twice++) /* at the same moment as the client's, and read again */
+        assert_int_equal(store_host_add(world->store, finished, &leg, HOST_SERVER, &sample, &why),
+                         0);
+    struct answer server = get(world, "/host?of=server", NULL);
+    assert_int_equal(answer_number(&server, "count"), 1);
+    assert_int_equal(answer_number(&server, "points/load1/0"), 7);
+    assert_true(json_is_null(answer_at(&server, "points/cpu_user/0")));
+    answer_done(&server);
+    struct answer client = get(world, "/host", NULL);
+    assert_int_equal(answer_number(&client, "count"), 3);
+    assert_true(json_real_value(answer_at(&client, "points/load1/0")) < 1);
+    answer_done(&client);
+    struct answer other = get(world, "/host?of=neither", NULL);
+    expect_status(&other, 422);
+    answer_done(&other);
 }
 
 static void sends_the_journal_as_it_is(void **state)
@@ -310,6 +343,7 @@ int main(void)
         cmocka_unit_test(compresses_for_who_asks),
         cmocka_unit_test(exports_that_nobody_reads_do_not_starve_the_rest),
         cmocka_unit_test(shows_what_the_host_did),
+        cmocka_unit_test(shows_what_the_server_did_beside_it),
         cmocka_unit_test(sends_the_journal_as_it_is),
         cmocka_unit_test(a_kept_answer_is_the_same_and_can_be_asked_conditionally),
     };

@@ -87,6 +87,11 @@ static void every_sample_is_stored_as_written(void **state)
                      why));
     assert_int_equal(hosts, 2);
     free(host);
+    works(store_host(fixture.store,
+                     &(struct host_query){ .job = id, .of = HOST_SERVER, .points = 100 }, &host,
+                     &hosts, why));
+    assert_int_equal(hosts, 0);
+    free(host);
     retire(id);
 }
 
