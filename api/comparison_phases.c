@@ -40,7 +40,7 @@ static void gather(const struct jobs_side *side, const struct entry *wanted, boo
         for (size_t k = 0; k < side->at[i]->phases_n && ret->n < ENTRIES_MOST; k++) {
             const struct job *job = side->at[i];
             const struct phase_total *phase = &job->phases[k];
-            if (strcmp(phase->name, wanted->phase->name) != 0 || phase->leg != wanted->phase->leg ||
+            if (strcmp(phase->name, wanted->phase->name) != 0 ||
                 (like && strcmp(point_of(job, phase->run), point) != 0))
                 continue;
             const struct entry entry = { job, phase, phase_rate(phase) };

@@ -40,7 +40,7 @@ static const struct field limit_answer[] = {
 
 struct phase_view {
     char *name, *unit, *cache;
-    uint64_t run, leg, lanes, batch, total, ops, bytes, errors;
+    uint64_t run, legs, lanes, batch, total, ops, bytes, errors;
     double seconds, first_done_seconds, first_done_rate, rate, ops_per_second, sync_seconds,
         resident_bytes, flush_seconds, rate_with_flush, dirty_before;
     bool finished, at_load, paced;
@@ -51,7 +51,8 @@ struct phase_view {
 static const struct field phase_answer[] = {
     FIELD_TEXT(struct phase_view, name, "What it does: create, list, ..."),
     FIELD_COUNT(struct phase_view, run, "The pass through the phases, from 1."),
-    FIELD_COUNT(struct phase_view, leg, "The stretch between two boots, from 1."),
+    FIELD_COUNT(struct phase_view, legs,
+                "In how many stretches between two boots of the machine: the figures are of all."),
     FIELD_TEXT(struct phase_view, unit, "What its load counts."),
     FIELD_COUNT(struct phase_view, lanes, "Worker threads."),
     FIELD_COUNT(struct phase_view, batch, "Operations timed together."),
@@ -186,7 +187,7 @@ struct job_view {
     uint64_t repeat, seed;
     void *progress;
     struct array runs, phases;
-    char *findings, *environment;
+    char *boots, *findings, *environment;
     void *problem;
     int state, cleanup;
     char *foreign, *cleanup_reason;
@@ -226,6 +227,11 @@ const struct field job_answer[] = {
                 .of_size = sizeof(struct run_view)),
     FIELD_ARRAY(struct job_view, phases, "What was done, in order.", .of = phase_answer,
                 .of_size = sizeof(struct phase_view)),
+    FIELD_JSON(struct job_view, boots,
+               "What restarts of the machine came to: a list, each with run, leg and load, the "
+               "seconds until the kernel, the daemon and all was up (null: not to be known there), "
+               "how many filesystems the runner had to bring back (brought_back), and how the wall "
+               "clock was kept before and after (clock_then, clock_now)."),
     FIELD_JSON(struct job_view, findings, "Named conclusions: a list."),
     FIELD_JSON(struct job_view, environment,
                "What it ran on: kernel, filesystem, device, CPU, ...; empty before it began."),
@@ -285,7 +291,7 @@ static void view_phase(const struct phase_total *phase, struct phase_view *view)
         .name = borrowed(phase->name),
         .unit = borrowed(phase->unit),
         .run = phase->run,
-        .leg = phase->leg,
+        .legs = phase->legs ? phase->legs : 1,
         .lanes = phase->lanes,
         .batch = phase->batch,
         .total = phase->total,
@@ -324,7 +330,11 @@ static bool view_progress(const struct job *job, struct progress_view *view)
 {
     if ((job->state != JOB_RUNNING && job->state != JOB_CANCELLING) || job->phases_n == 0)
         return false;
+    /* The first that goes on: phases that take turns all do. */
     const struct phase_total *phase = &job->phases[job->phases_n - 1];
+    for (size_t i = job->phases_n; i-- > 0 && job->phases[i].run == phase->run;)
+        if (!job->phases[i].finished)
+            phase = &job->phases[i];
     double rate = phase_rate(phase);
     uint64_t done = phase_load(phase);
     uint64_t left = phase->total > done && !phase->finished ? phase->total - done : 0;
@@ -381,6 +391,7 @@ static struct job_view view_job(const struct job *job)
         .created_at = job->created_at,
         .started_at = job->started_at,
         .finished_at = job->finished_at,
+        .boots = job->boots ? job->boots : borrowed("[]"),
         .findings = job->findings ? job->findings : borrowed("[]"),
         .environment = job->environment ? job->environment : borrowed("{}"),
         .cleanup = job->cleanup,

@@ -9,7 +9,7 @@ static int add_groups(struct samples_cursor *cursor, const struct phase_total *p
     size_t n;
     int more;
     while ((more = samples_next(cursor, &name, &run, &leg, &samples, &n, why)) > 0)
-        if (run == phase->run && leg == phase->leg && series_kept_add(series, samples, n, why))
+        if (run == phase->run && series_kept_add(series, samples, n, why))
             return -1;
     return more;
 }
@@ -20,7 +20,7 @@ int phase_series_read(struct api *api, job_id job, const struct phase_total *pha
     scoped_series struct series_kept *series = NULL;
     struct samples_cursor *cursor = NULL;
     if (series_kept_new(phase, &series, why) ||
-        samples_open(api->app->store, job, phase->name, &cursor, why))
+        samples_open_whole(api->app->store, job, phase->name, &cursor, why))
         return -1;
     int result = add_groups(cursor, phase, series, why);
     samples_close(cursor);

@@ -2,7 +2,7 @@
 #pragma once
 #include "api/api.h"
 
-/* Of this phase's run and leg. Holds one connection of the store meanwhile: between export_begin and
+/* Of this phase's run, all its legs. Holds one connection of the store meanwhile: between export_begin and
  * export_end. */
 must_check int phase_series_read(struct api *api, job_id job, const struct phase_total *phase,
                                  struct series_kept **ret, struct problem *why);

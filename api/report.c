@@ -50,8 +50,6 @@ static int report_series(struct api *api, const struct job *job, json_t *list, s
             .points = POINTS, .run = phase->run, .from = NAN, .to = NAN
         };
         json_t *columns = NULL;
-        if (phase->leg > 1) /* with the first leg's */
-            continue;
         if (job_columns(api, job, phase, &ask, &columns, why))
             return -1;
         if (json_array_append_new(list, columns))

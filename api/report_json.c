@@ -166,11 +166,13 @@ static json_t *host_new(void)
 /* What the machine did meanwhile, leg by leg. */
 static int host_json(struct store *store, const struct job *job, json_t *host, struct problem *why)
 {
-    for (size_t i = 0; i < job->phases_n; i++) {
-        const struct phase_total *phase = &job->phases[i], *before = i ? phase - 1 : NULL;
+    for (size_t i = 0; i < job->parts_n; i++) {
+        const struct phase_total *phase = &job->parts[i];
         scoped_free struct host_sample *samples = NULL;
-        size_t n = 0;
-        if (before && before->run == phase->run && before->leg == phase->leg)
+        size_t n = 0, k = 0;
+        while (job->parts[k].run != phase->run || job->parts[k].leg != phase->leg)
+            k++;
+        if (k < i) /* told already */
             continue;
         const struct host_query query = {
             .job = job->id, .run = phase->run, .leg = phase->leg, .points = HOST_MOST
@@ -222,12 +224,12 @@ static int begin(struct export *export, const struct job *job, json_t *head, str
     text_addf(&export->out, ",\"import\":");
     add(&export->out, import_head(job, host), true, EXACT);
     text_addf(&export->out, ",\"phases\":[");
-    export->phases = calloc(job->phases_n + 1, sizeof *export->phases);
+    export->phases = calloc(job->parts_n + 1, sizeof *export->phases);
     if (!export->phases || export->out.failed)
         return problem_memory(why);
-    if (job->phases_n)
-        memcpy(export->phases, job->phases, job->phases_n * sizeof *export->phases);
-    export->phases_n = job->phases_n;
+    if (job->parts_n)
+        memcpy(export->phases, job->parts, job->parts_n * sizeof *export->phases);
+    export->phases_n = job->parts_n;
     if (export_begin(export->api, why))
         return -1;
     if (samples_open(export->api->app->store, job->id, NULL, &export->cursor, why)) {

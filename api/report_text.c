@@ -74,8 +74,7 @@ static void say_all_findings(struct document *to, const struct job *job, const j
     size_t told = 0;
     document_heading(to, 2, "What the numbers say");
     for (size_t i = 0; i < job->phases_n; i++)
-        if (job->phases[i].leg <= 1)
-            told += say_findings(to, job, findings, job->phases[i].name, job->phases[i].run);
+        told += say_findings(to, job, findings, job->phases[i].name, job->phases[i].run);
     told += say_findings(to, job, findings, "", 0);
     if (told == 0)
         document_paragraph(to, job_state_final(job->state) ? "Nothing was concluded (yet)."
@@ -230,7 +229,7 @@ static int draw_phases(struct api *api, struct document *to, const struct job *j
                                          .width = 900,
                                          .height = 340 };
         scoped_free char *svg = NULL;
-        if (phase->leg > 1 || !is_first_of_point(job, phase->run)) /* in another's picture */
+        if (!is_first_of_point(job, phase->run)) /* in another's picture */
             continue;
         left--;
         if (phase_chart(api, job, phase, &ask, CHART_IN_PAGE, &svg, why))

@@ -22,6 +22,35 @@ bool job_state_final(enum job_state state)
     return state >= JOB_SUCCEEDED;
 }
 
+nsec phase_join(struct phase_total *whole, const struct phase_total *leg)
+{
+    nsec shift = whole->last_done - leg->first_start;
+    struct latency *all = &whole->latency, before = whole->latency;
+    const struct latency *more = &leg->latency;
+    if (more->count)
+        *all = (struct latency){ .count = before.count + more->count,
+                                 .sum = before.sum + more->sum,
+                                 .min = before.count && before.min < more->min ? before.min
+                                                                               : more->min,
+                                 .max = before.max > more->max ? before.max : more->max };
+    whole->legs = (whole->legs ? whole->legs : 1) + 1;
+    whole->ops += leg->ops;
+    whole->bytes += leg->bytes;
+    whole->errors += leg->errors;
+    whole->first_ops += leg->first_ops;
+    whole->first_bytes += leg->first_bytes;
+    whole->first_done = leg->first_done + shift;
+    whole->last_done = leg->last_done + shift;
+    whole->paused += leg->paused;
+    whole->cpu += leg->cpu;
+    whole->flush += leg->flush;
+    whole->sync += leg->sync;
+    whole->finished = leg->finished;
+    if (leg->limit.reached)
+        whole->limit = leg->limit;
+    return shift;
+}
+
 bool phase_counts_bytes(const struct phase_total *phase)
 {
     return strcmp(phase->unit, "bytes") == 0;

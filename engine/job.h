@@ -91,6 +91,7 @@ struct latency {
 struct phase_total {
     char name[32], unit[32];
     unsigned run, leg;
+    unsigned legs; /* of how many its figures are the sum: phase_join(); 0: of its own leg alone */
     uint64_t lanes, batch, total;            /* planned */
     uint64_t ops, bytes, errors;             /* done */
     uint64_t first_ops, first_bytes;         /* done by all lanes when the first one was */
@@ -109,6 +110,9 @@ struct phase_total {
     struct limit limit;
 };
 
+/* Adds what the same phase did in a later leg, but for the percentiles, which no sum gives: they are 0 then. Returns
+ * by how much the times of that leg are to be shifted so that they go on from those before it. */
+nsec phase_join(struct phase_total *whole, const struct phase_total *leg);
 bool phase_counts_bytes(const struct phase_total *phase);
 /* How far it is, in what its load counts. */
 static inline uint64_t phase_load(const struct phase_total *phase)

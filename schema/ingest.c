@@ -10,6 +10,8 @@
  * on the journal alone, so the rows of a finished phase do not depend on when commits happened. */
 #include "schema/ingest.h"
 
+#include "engine/base/field_json.h"
+
 #include <jansson.h>
 
 struct ingest *ingest_close(struct ingest *ingest)
@@ -365,6 +367,27 @@ static int take_reboot(struct ingest *ingest, const struct journal_record *recor
     return query_do(ingest->connection, QUERY_INGEST_REBOOT, &params, NULL, why);
 }
 
+/* Of the record only what it measured. */
+static int take_boot(struct ingest *ingest, const struct journal_record *record,
+                     struct problem *why)
+{
+    static const char *const passing[] = { "seq", "record", "run", "leg", "crc" };
+    scoped_json json_t *boot = json_copy(record->json);
+    for (size_t i = 0; boot && i < COUNT_OF(passing); i++)
+        json_object_del(boot, passing[i]);
+    scoped_free char *text = boot ? json_dumps(boot, JSON_COMPACT) : NULL;
+    struct params params = { 0 };
+    if (!text)
+        return problem_memory(why);
+    param_int(&params, ingest->job);
+    param_int(&params, record->run);
+    param_int(&params, record->leg);
+    param_text(&params, text);
+    if (ingest_transaction(ingest, why) < 0)
+        return -1;
+    return query_do(ingest->connection, QUERY_INGEST_BOOT, &params, NULL, why);
+}
+
 static int take_run_end(struct ingest *ingest, const struct journal_record *record,
                         struct problem *why)
 {
@@ -438,8 +461,9 @@ static int take(struct ingest *ingest, const struct journal_record *record, stru
         return take_end(ingest, record, why);
     case RECORD_CLEANUP:
         return take_cleanup(ingest, record, why);
-    case RECORD_MADE: /* for clean-up alone */
     case RECORD_BOOT:
+        return take_boot(ingest, record, why);
+    case RECORD_MADE: /* for clean-up alone */
     case RECORD_UNKNOWN:
         break; /* of a newer writer */
     }

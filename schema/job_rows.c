@@ -54,18 +54,19 @@ enum column {
 
 void job_done(struct job *job)
 {
-    char **const texts[] = { &job->workload,       &job->target,        &job->host,
-                             &job->nonce,          &job->params,        &job->labels,
-                             &job->note,           &job->created_by,    &job->external_ref,
-                             &job->environment,    &job->boot_id,       &job->foreign_entries,
-                             &job->findings,       &job->name,          &job->matrix,
-                             &job->cleanup_reason, &job->kept_workspace };
+    char **const texts[] = { &job->workload,       &job->target,         &job->host,
+                             &job->nonce,          &job->params,         &job->labels,
+                             &job->note,           &job->created_by,     &job->external_ref,
+                             &job->environment,    &job->boot_id,        &job->foreign_entries,
+                             &job->findings,       &job->name,           &job->matrix,
+                             &job->cleanup_reason, &job->kept_workspace, &job->boots };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(*texts[i]);
     for (size_t i = 0; i < job->runs_n; i++)
         free(job->runs[i].params);
     free(job->runs);
     free(job->phases);
+    free(job->parts);
     *job = (struct job){ 0 };
 }
 
@@ -235,11 +236,66 @@ static int phases_read(struct job *job, const PGresult *result, int first, size_
                        struct problem *why)
 {
     job->phases = calloc(n, sizeof *job->phases);
-    if (!job->phases)
+    job->parts = calloc(n, sizeof *job->parts);
+    if (!job->phases || !job->parts)
         return problem_memory(why);
-    for (; job->phases_n < n; job->phases_n++)
-        phase_read(result, first + (int)job->phases_n, &job->phases[job->phases_n]);
+    for (; job->parts_n < n; job->parts_n++) {
+        struct phase_total *part = &job->parts[job->parts_n];
+        struct phase_total *last = job->phases_n ? &job->phases[job->phases_n - 1] : NULL;
+        phase_read(result, first + (int)job->parts_n, part);
+        if (last && last->run == part->run && strcmp(last->name, part->name) == 0)
+            phase_join(last, part);
+        else
+            job->phases[job->phases_n++] = *part;
+    }
     return 0;
+}
+
+/* Of a phase that worked in several legs: its percentiles follow from the buckets of all. */
+static int latencies_read(struct job *job, const PGresult *result, int first, size_t n,
+                          struct problem *why)
+{
+    scoped_free struct histogram *all = calloc(1, sizeof *all);
+    if (!all)
+        return problem_memory(why);
+    int row = first, end = first + (int)n;
+    for (size_t i = 0; i < job->phases_n; i++) {
+        struct phase_total *phase = &job->phases[i];
+        struct latency *latency = &phase->latency;
+        if (phase->legs < 2 || latency->count == 0)
+            continue;
+        *all = (struct histogram){ .min = latency->min, .max = latency->max };
+        for (row = first; row < end; row++) {
+            int64_t bucket = cell_int(result, row, 3);
+            if ((unsigned)cell_int(result, row, 1) != phase->run ||
+                strcmp(cell_text(result, row, 2), phase->name) != 0 || bucket < 0 ||
+                bucket >= HISTOGRAM_BUCKETS)
+                continue;
+            all->bucket[bucket] += (uint64_t)cell_int(result, row, 4);
+            all->count += (uint64_t)cell_int(result, row, 4);
+        }
+        const struct latency spread = histogram_latency(all);
+        latency->p50 = spread.p50;
+        latency->p90 = spread.p90;
+        latency->p99 = spread.p99;
+        latency->p999 = spread.p999;
+    }
+    return 0;
+}
+
+static int boots_read(struct job *job, const PGresult *result, int first, size_t n unused,
+                      struct problem *why)
+{
+    return cell_copy(result, first, 1, &job->boots, why);
+}
+
+static bool has_legs(const struct job *jobs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < jobs[i].parts_n; k++)
+            if (jobs[i].parts[k].leg > 1)
+                return true;
+    return false;
 }
 
 /* In the order of queries/job_runs.sql. */
@@ -277,9 +333,15 @@ int jobs_runs(struct connection *connection, struct job *jobs, size_t n, struct 
 
 int jobs_parts(struct connection *connection, struct job *jobs, size_t n, struct problem *why)
 {
-    return jobs_runs(connection, jobs, n, why) < 0
+    if (jobs_runs(connection, jobs, n, why) < 0 ||
+        each_part(connection, QUERY_JOB_PHASES, jobs, n, phases_read, why) < 0)
+        return -1;
+    if (!has_legs(jobs, n))
+        return 0;
+    return each_part(connection, QUERY_JOB_LATENCIES, jobs, n, latencies_read, why) < 0 ||
+                   each_part(connection, QUERY_JOB_BOOTS, jobs, n, boots_read, why) < 0
                ? -1
-               : each_part(connection, QUERY_JOB_PHASES, jobs, n, phases_read, why);
+               : 0;
 }
 
 struct jobs {

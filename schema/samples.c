@@ -9,6 +9,7 @@ struct samples_cursor {
     job_id job;
     size_t phases_n, phase; /* all of them, and which is read */
     struct phase_total *phases;
+    nsec *shift;    /* of each, added to its times; NULL: none */
     uint64_t seq;   /* the last chunk read of this phase */
     PGresult *page; /* NULL: read the next one */
     int row;        /* of the page */
@@ -24,6 +25,7 @@ struct samples_cursor *samples_close(struct samples_cursor *cursor)
     PQclear(cursor->page);
     store_return(cursor->connection);
     free(cursor->phases);
+    free(cursor->shift);
     free(cursor);
     return NULL;
 }
@@ -70,6 +72,27 @@ int samples_open(struct store *store, job_id job, const char *phase, struct samp
     return 0;
 }
 
+int samples_open_whole(struct store *store, job_id job, const char *phase,
+                       struct samples_cursor **ret, struct problem *why)
+{
+    scoped(samples_close_cell) struct samples_cursor *cursor = NULL;
+    if (samples_open(store, job, phase, &cursor, why) < 0)
+        return -1;
+    cursor->shift = calloc(cursor->phases_n + 1, sizeof *cursor->shift);
+    if (!cursor->shift)
+        return problem_memory(why);
+    struct phase_total whole = { 0 };
+    for (size_t i = 0; i < cursor->phases_n; i++) {
+        const struct phase_total *part = &cursor->phases[i];
+        if (i && part->run == whole.run && strcmp(part->name, whole.name) == 0)
+            cursor->shift[i] = phase_join(&whole, part);
+        else
+            whole = *part;
+    }
+    *ret = steal(&cursor);
+    return 0;
+}
+
 static int page_read(struct samples_cursor *cursor, struct problem *why)
 {
     const struct phase_total *phase = &cursor->phases[cursor->phase];
@@ -97,6 +120,8 @@ static int chunk_hold(struct samples_cursor *cursor, struct problem *why)
     int n = chunk_samples(cursor->page, cursor->row, 1, &cursor->held[cursor->held_n], why);
     if (n < 0)
         return -1;
+    for (int i = 0; cursor->shift && i < n; i++)
+        cursor->held[cursor->held_n + (size_t)i].at += cursor->shift[cursor->phase];
     cursor->seq = (uint64_t)cell_int(cursor->page, cursor->row, 0);
     cursor->row++;
     cursor->held_n += (size_t)n;
@@ -128,7 +153,7 @@ int samples_next(struct samples_cursor *cursor, const char **ret_phase, unsigned
             continue;
         *ret_phase = phase->name;
         *ret_run = phase->run;
-        *ret_leg = phase->leg;
+        *ret_leg = cursor->shift ? 1 : phase->leg;
         *ret = cursor->held;
         *ret_n = cursor->given;
         return 1;

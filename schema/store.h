@@ -61,7 +61,10 @@ struct job {
     size_t runs_n;
     struct job_run *runs; /* in order */
     size_t phases_n;
-    struct phase_total *phases; /* in order of run, leg and start */
+    struct phase_total *phases; /* in order of run and start; what several legs did is added up */
+    size_t parts_n;
+    struct phase_total *parts; /* the same, each leg by itself */
+    char *boots;               /* JSON array of what restarts of the machine came to */
 };
 void job_done(struct job *job);
 /* The phases of one of its runs, borrowed. */
@@ -220,6 +223,9 @@ void series_done(struct series *series);
 struct samples_cursor;
 must_check int samples_open(struct store *store, job_id job, const char *phase,
                             struct samples_cursor **ret, struct problem *why);
+/* The same with the legs of a phase as one: their times go on from leg to leg, and all are told to be of leg 1. */
+must_check int samples_open_whole(struct store *store, job_id job, const char *phase,
+                                  struct samples_cursor **ret, struct problem *why);
 /* 1: a group, valid until the next call; 0: the end. */
 must_check int samples_next(struct samples_cursor *cursor, const char **ret_phase,
                             unsigned *ret_run, unsigned *ret_leg, const struct sample **ret,

@@ -41,6 +41,8 @@ struct work {
     struct job job;
     size_t hosts_n;
     struct leg_host *hosts;
+    struct host_sample *host; /* what it did during the phase that is read, in the times of that */
+    size_t host_n;
     struct series_kept *series; /* of the phase that is being read */
     const struct phase_total *phase;
     struct samples_cursor *cursor;
@@ -53,47 +55,87 @@ static void work_done(struct work *work)
     for (size_t i = 0; i < work->hosts_n; i++)
         free(work->hosts[i].at);
     free(work->hosts);
+    free(work->host);
     series_kept_free(work->series);
     samples_close(work->cursor);
     findings_done(&work->findings);
 }
 
-static const struct phase_total *phase_of(const struct job *job, const char *name, unsigned run,
-                                          unsigned leg)
+static const struct phase_total *phase_of(const struct job *job, const char *name, unsigned run)
 {
     for (size_t i = 0; i < job->phases_n; i++) {
         const struct phase_total *phase = &job->phases[i];
-        if (phase->run == run && phase->leg == leg && strcmp(phase->name, name) == 0)
+        if (phase->run == run && strcmp(phase->name, name) == 0)
             return phase;
     }
     return NULL;
 }
 
-static struct leg_host *host_of(const struct work *work, const struct phase_total *phase)
+static struct leg_host *host_of(const struct work *work, const struct phase_total *part)
 {
     for (size_t i = work->hosts_n; i-- > 0;)
-        if (work->hosts[i].run == phase->run && work->hosts[i].leg == phase->leg)
+        if (work->hosts[i].run == part->run && work->hosts[i].leg == part->leg)
             return &work->hosts[i];
     return NULL;
 }
 
 static int read_hosts(struct store *store, struct work *work, struct problem *why)
 {
-    work->hosts = calloc(work->job.phases_n + 1, sizeof *work->hosts);
+    work->hosts = calloc(work->job.parts_n + 1, sizeof *work->hosts);
     if (!work->hosts)
         return problem_memory(why);
-    for (size_t i = 0; i < work->job.phases_n; i++) {
-        const struct phase_total *phase = &work->job.phases[i];
-        if (host_of(work, phase))
+    for (size_t i = 0; i < work->job.parts_n; i++) {
+        const struct phase_total *part = &work->job.parts[i];
+        if (host_of(work, part))
             continue;
         const struct host_query query = {
-            .job = work->job.id, .run = phase->run, .leg = phase->leg, .points = HOST_MOST
+            .job = work->job.id, .run = part->run, .leg = part->leg, .points = HOST_MOST
         };
         struct leg_host *host = &work->hosts[work->hosts_n];
-        *host = (struct leg_host){ .run = phase->run, .leg = phase->leg };
+        *host = (struct leg_host){ .run = part->run, .leg = part->leg };
         if (store_host(store, &query, &host->at, &host->n, why) < 0)
             return -1;
         work->hosts_n++;
+    }
+    return 0;
+}
+
+/* What the host did during one leg of a phase, or of all when it has no other, by the times of the whole. */
+static int add_host(struct work *work, const struct phase_total *part, bool only, nsec shift,
+                    struct problem *why)
+{
+    const struct leg_host *host = host_of(work, part);
+    if (!host || host->n == 0)
+        return 0;
+    struct host_sample *more = reallocarray(work->host, work->host_n + host->n, sizeof *work->host);
+    if (!more)
+        return problem_memory(why);
+    work->host = more;
+    for (size_t i = 0; i < host->n; i++) {
+        struct host_sample sample = host->at[i];
+        if (!only && (sample.at < part->first_start || sample.at > part->last_done + NSEC_PER_SEC))
+            continue;
+        sample.at += shift;
+        work->host[work->host_n++] = sample;
+    }
+    return 0;
+}
+
+static int gather_host(struct work *work, const struct phase_total *phase, struct problem *why)
+{
+    struct phase_total whole = { 0 };
+    work->host_n = 0;
+    for (size_t i = 0; i < work->job.parts_n; i++) {
+        const struct phase_total *part = &work->job.parts[i];
+        if (part->run != phase->run || strcmp(part->name, phase->name) != 0)
+            continue;
+        nsec shift = 0;
+        if (whole.run)
+            shift = phase_join(&whole, part);
+        else
+            whole = *part;
+        if (add_host(work, part, phase->legs < 2, shift, why) < 0)
+            return -1;
     }
     return 0;
 }
@@ -103,12 +145,12 @@ static int conclude(struct work *work, struct problem *why)
 {
     if (!work->series)
         return 0;
-    const struct leg_host *host = host_of(work, work->phase);
-    if (host)
-        series_kept_host(work->series, host->at, host->n);
+    if (gather_host(work, work->phase, why) < 0)
+        return -1;
+    if (work->host_n)
+        series_kept_host(work->series, work->host, work->host_n);
     if (findings_of_phase(work->series, &work->findings, why) < 0 ||
-        findings_of_host(work->phase, host ? host->at : NULL, host ? host->n : 0, &work->findings,
-                         why) < 0)
+        findings_of_host(work->phase, work->host, work->host_n, &work->findings, why) < 0)
         return -1;
     work->series = series_kept_free(work->series);
     return 0;
@@ -131,12 +173,12 @@ static int read_series(struct analyst *analyst, struct work *work, struct proble
     const struct sample *samples;
     size_t n;
     int more;
-    if (samples_open(analyst->settings.store, work->job.id, NULL, &work->cursor, why) < 0)
+    if (samples_open_whole(analyst->settings.store, work->job.id, NULL, &work->cursor, why) < 0)
         return -1;
     while ((more = samples_next(work->cursor, &name, &run, &leg, &samples, &n, why)) > 0) {
         if (is_stopped(analyst))
             return problem_set(why, PROBLEM_CANCELLED, "the daemon is stopping");
-        if (begin(work, phase_of(&work->job, name, run, leg), why) < 0 ||
+        if (begin(work, phase_of(&work->job, name, run), why) < 0 ||
             (work->series && series_kept_add(work->series, samples, n, why) < 0))
             return -1;
     }

@@ -49,7 +49,8 @@ static const struct field limit_fields[] = {
 struct phase_head {
     char *name, *unit, *cache;
     uint64_t run, leg, lanes, batch, total, ops, bytes, errors, dirty_before, resident;
-    uint64_t first_ops, first_bytes, first_start_ns, first_done_ns, last_done_ns;
+    uint64_t first_ops, first_bytes, first_done_ns, last_done_ns;
+    int64_t first_start_ns;
     uint64_t flush_ns, sync_ns, cpu_ns;
     bool at_load, paced;
     void *latency_ns, *limited_by;
@@ -71,7 +72,8 @@ const struct field import_phase_fields[] = {
     FIELD_COUNT(struct phase_head, ops, "Operations done; 0: as the samples say."),
     FIELD_COUNT(struct phase_head, bytes, "Bytes written or read; 0: as the samples say."),
     FIELD_COUNT(struct phase_head, errors, "Operations that failed; 0: as the samples say."),
-    FIELD_COUNT(struct phase_head, first_start_ns, "Since the leg began; 0: as the samples say."),
+    FIELD_SIGNED(struct phase_head, first_start_ns,
+                 "Since the leg began; below 0: a restart of the machine, before it."),
     FIELD_COUNT(struct phase_head, first_done_ns, "Likewise, when the first lane had no more."),
     FIELD_COUNT(struct phase_head, last_done_ns, "Likewise, when the last lane had no more."),
     FIELD_COUNT(struct phase_head, first_ops,
@@ -340,7 +342,7 @@ static void take_head(struct import_phase *phase, const struct phase_head *head)
         if (counts[i].told)
             *counts[i].to = counts[i].told;
     if (head->last_done_ns) {
-        total->first_start = (nsec)head->first_start_ns;
+        total->first_start = head->first_start_ns;
         total->first_done = (nsec)(head->first_done_ns ? head->first_done_ns : head->last_done_ns);
         total->last_done = (nsec)head->last_done_ns;
     }
@@ -406,7 +408,7 @@ json_t *import_phase_json(const struct phase_total *total)
         .bytes = total->bytes,
         .errors = total->errors,
         .dirty_before = total->dirty_before,
-        .first_start_ns = (uint64_t)total->first_start,
+        .first_start_ns = total->first_start,
         .first_done_ns = (uint64_t)total->first_done,
         .last_done_ns = (uint64_t)total->last_done,
         .first_ops = total->first_ops,

@@ -309,7 +309,6 @@ static int open_turns(struct run *run, struct site *const *site, struct turns *t
     phase.before = 0;
     phase.worked = 0;
     phase.name = "cycle";
-    phase.unit = "cycles";
     phase.body = cycle_lane;
     phase.batch = 1;
     phase.total = batches(with) / with->cycle_every;

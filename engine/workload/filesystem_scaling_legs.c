@@ -48,7 +48,7 @@ int legs_tell(struct run *run, uint64_t load, uint64_t brought_back, struct prob
     };
     for (size_t i = 0; i < COUNT_OF(measured); i++)
         if (measured[i].took > 0 &&
-            run_measured(run, measured[i].phase, "cycles", load, measured[i].took, why))
+            run_measured(run, measured[i].phase, "filesystems", load, measured[i].took, why))
             return -1;
     return run_booted(run, &boot, why);
 }

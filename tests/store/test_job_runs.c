@@ -67,23 +67,33 @@ static void begins(struct writing *writing, unsigned run)
     json_decref(environment);
 }
 
-static void measures(struct writing *writing, unsigned run, uint64_t ops)
+/* One batch in one second, each operation of which took `latency`. */
+static void measures_in(struct writing *writing, unsigned run, unsigned leg, uint64_t ops,
+                        uint64_t load, nsec latency)
 {
-    struct histogram histogram = { .count = 1, .sum = 1, .min = 1, .max = 1 };
+    struct histogram histogram = { 0 };
     struct phase_total phase = { .name = "create",
                                  .unit = "files",
                                  .run = run,
-                                 .leg = 1,
+                                 .leg = leg,
                                  .lanes = 1,
                                  .batch = 100,
                                  .total = ops };
-    struct sample sample = { .load = ops, .at = NSEC_PER_SEC, .elapsed = NSEC_PER_SEC, .ops = ops };
-    histogram.bucket[1] = 1;
+    struct sample sample = {
+        .load = load, .at = NSEC_PER_SEC, .elapsed = NSEC_PER_SEC, .ops = ops
+    };
+    histogram_note(&histogram, latency, ops);
     works(journal_phase(writing->journal, &phase, why));
-    works(journal_samples(writing->journal, run, 1, "create", &sample, 1, why));
+    works(journal_samples(writing->journal, run, leg, "create", &sample, 1, why));
     phase.ops = ops;
     phase.last_done = phase.first_done = NSEC_PER_SEC;
+    phase.latency = histogram_latency(&histogram);
     works(journal_phase_end(writing->journal, &phase, &histogram, why));
+}
+
+static void measures(struct writing *writing, unsigned run, uint64_t ops)
+{
+    measures_in(writing, run, 1, ops, ops, 1);
 }
 
 static void cleans(struct writing *writing, unsigned run, enum cleanup_state state,
@@ -131,6 +141,29 @@ static void take(struct writing *writing)
 static void finish(struct writing *writing)
 {
     writing->journal = journal_close(writing->journal);
+}
+
+/* The samples of all legs as one: "LOAD at SECONDS s, ...". */
+static const char *samples_of(job_id id)
+{
+    static char text[200];
+    struct samples_cursor *cursor = NULL;
+    const struct sample *samples;
+    const char *name;
+    unsigned run, leg;
+    size_t n, used = 0;
+    int more;
+    works(samples_open_whole(fixture.store, id, NULL, &cursor, why));
+    do {
+        works(more = samples_next(cursor, &name, &run, &leg, &samples, &n, why));
+        for (size_t i = 0; more && i < n && used < sizeof text; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%llu at %g s",
+                                     used ? ", " : "", (unsigned long long)samples[i].load,
+                                     seconds_of(samples[i].at));
+        assert_true(!more || leg == 1);
+    } while (more);
+    samples_close(cursor);
+    return text;
 }
 
 /* --- tests --- */
@@ -302,6 +335,33 @@ static void a_leg_ends_in_a_reboot_and_the_next_goes_on(void **state)
         assert_true(job.reboot_by == 0);
         assert_true(job.runs[0].used_bytes == 1000); /* when the run began, not the leg */
     }
+    /* What it measures there goes on from the first leg, in time and in its sums. */
+    const struct boot boot = { .load = 100,
+                               .daemon = 2 * NSEC_PER_SEC,
+                               .all = 3 * NSEC_PER_SEC,
+                               .clock_now = CLOCK_SYNCHRONISED };
+    works(journal_boot(writing.journal, 1, 2, &boot, why));
+    measures_in(&writing, 1, 2, 300, 400, 1000);
+    take(&writing);
+    {
+        scoped(job_done) struct job job = job_now(writing.job);
+        assert_true(job.parts_n == 2 && job.phases_n == 1);
+        const struct phase_total *whole = job.phases;
+        assert_int_equal(whole->legs, 2);
+        assert_int_equal(whole->ops, 400);
+        assert_true(phase_seconds(whole) == 2);
+        const struct latency *latency = &whole->latency;
+        assert_true(latency->count == 400 && latency->min == 1 && latency->max == 1000);
+        assert_true(latency->p50 > 900 &&
+                    latency->p50 <= 1000); /* of the larger leg's operations */
+        assert_string_equal(
+            sql("SELECT concat_ws(' ', run, leg, load, kernel IS NULL, daemon, \"all\") "
+                "FROM json_to_recordset('%s') AS x(run int, leg int, load int, "
+                "kernel float, daemon float, \"all\" float)",
+                job.boots),
+            "1 2 100 t 2 3");
+    }
+    assert_string_equal(samples_of(writing.job), "100 at 1 s, 400 at 2 s");
     /* Cancelled just before a reboot: it stays cancelled. */
     int now;
     works(store_job_cancel(fixture.store, writing.job, &now, why));

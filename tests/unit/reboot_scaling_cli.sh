@@ -43,7 +43,7 @@ if unshare --mount true 2>/dev/null; then
     is 'of a whole' "$(of_phase create 'select(.record == "phase").total')" '25 25 25'
     is 'the load goes on' "$(samples create load)" '5 10 15 20 25'
     is 'cycles are measured at their load' "$(samples cycle load) $(of_phase cycle 'select(.record == "phase") | "\(.unit) \(.at_load)"')" \
-        '10 20 cycles true cycles true'
+        '10 20 filesystems true filesystems true'
     is 'each took some time' "$(samples cycle 'elapsed[] | . > 0 | [.]')" 'true true'
     is 'the daemon is up before all is in place' "$(records 'select(.record == "boot") | .daemon <= .all')" 'true true'
     is 'nothing had to be brought back' "$(records 'select(.record == "boot") | "\(.load) \(.brought_back)"')" '10 0 20 0'

@@ -19,10 +19,10 @@ function tableOf(phases) {
     const some = (test) => phases.some(test);
     const runs = some((p) => p.run > 1), data = some((p) => p.bytes > 0), wrong = some((p) => p.errors > 0);
     const limits = some((p) => p.limited_by), flushed = some((p) => p.flush_seconds > 0);
-    const one = phases.every((p) => p.unit === phases[0].unit) ? phases[0].unit : null;
+    const one = phases.every((p) => p.unit === phases[0].unit && !p.at_load) ? phases[0].unit : null;
     const columns = [
         runs && ['Run', (p) => number(p.run)],
-        one === 'bytes' ? ['Operations', (p) => number(p.ops)] : one ? [title(one), (p) => number(p.ops)] : ['Operations', (p) => `${number(p.ops)} ${p.unit}`],
+        one === 'bytes' ? ['Operations', (p) => number(p.ops)] : one ? [title(one), (p) => number(p.ops)] : ['Operations', (p) => `${number(p.ops)} ${p.at_load ? 'measurements' : p.unit}`],
         data && ['Data', (p) => (p.bytes > 0 ? bytes(p.bytes) : UNKNOWN)],
         ['Time', (p) => seconds(p.seconds)],
         ['Rate', (p) => rate(p.rate, `${p.unit}/s`), 'strong'],
