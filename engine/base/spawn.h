@@ -22,6 +22,6 @@ must_check int spawn_wait(pid_t pid, nsec deadline_in, int *ret_status, struct p
  * status other than 0 is a problem with the tool's own words. */
 must_check int spawn_run(const char *const *argv, nsec deadline_in, char *output, size_t size,
                          struct problem *why);
-/* The same; once the descriptor `stop` is readable it has some seconds left, and is then killed: CANCELLED. */
+/* The same; once the descriptor `stop` is readable it has two seconds left, and is then killed: CANCELLED. */
 must_check int spawn_run_until(int stop, const char *const *argv, nsec deadline_in, char *output,
                                size_t size, struct problem *why);

@@ -21,7 +21,8 @@ struct provision {
     int folder;       /* the run directory; -1: the target has none here */
     const char *path; /* the same */
     enum cycle cycle;
-    bool mounted; /* each is to have a mount point */
+    bool mounted;  /* each is to have a mount point */
+    bool cleaning; /* opened for a clean-up, which may find nothing */
     enum mkfs_kind filesystem;
     uint64_t image_bytes;
     const struct texts *properties; /* name=value */
@@ -35,7 +36,7 @@ struct provisioner {
     bool mounts;          /* mounting is an operation of its own when `mounted` */
     unsigned demolishers; /* how many at once make clean-up faster; they share the pool. 0: one */
 
-    /* Tools, privilege: refuses before the first change. Also for a clean-up, which may find nothing. */
+    /* Tools, privilege: refuses before the first change. */
     int (*open)(const struct provision *with, struct pool **ret, struct problem *why);
     struct pool *(*close)(struct pool *pool);
     /* NULL: the run directory is the parent. Fills made->parent. */

@@ -54,25 +54,6 @@ static void mark_option(const struct pool *pool, char option[ANSWER])
     snprintf(option, ANSWER, MARK "=%s", mark);
 }
 
-static int open_pool(const struct provision *with, struct pool **ret, struct problem *why)
-{
-    struct pool *pool = calloc(1, sizeof *pool);
-    if (!pool || !(pool->output = malloc(OUTPUT))) {
-        close_pool(pool);
-        return problem_memory(why);
-    }
-    pool->with = *with;
-    const char *dataset = with->target->dataset;
-    snprintf(pool->pool, sizeof pool->pool, "%.*s", (int)strcspn(dataset, "/"), dataset);
-    if (text_fit(pool->parent, sizeof pool->parent - FILESYSTEM_NAME, "%s/%s", dataset,
-                 with->name)) {
-        close_pool(pool);
-        return problem_set(why, PROBLEM_UNSUPPORTED, "the name of dataset %s is too long", dataset);
-    }
-    *ret = pool;
-    return 0;
-}
-
 static void child(const struct pool *pool, uint64_t number, char name[DATASET])
 {
     char last[FILESYSTEM_NAME];
@@ -141,6 +122,39 @@ static int look(struct pool *pool, const char *dataset, struct identity *ret, st
 static bool is_made(const struct identity *identity, const char *known)
 {
     return known[0] ? strcmp(known, identity->guid) == 0 : identity->marked;
+}
+
+/* Whether the tool works for us, and the target's dataset is there. */
+static int ask(struct pool *pool, struct problem *why)
+{
+    struct identity identity;
+    const char *dataset = pool->with.target->dataset;
+    int found = look(pool, dataset, &identity, why);
+    return found == 0 ? problem_set(why, PROBLEM_UNSUPPORTED, "there is no dataset %s", dataset)
+                      : (found > 0 ? 0 : -1);
+}
+
+static int open_pool(const struct provision *with, struct pool **ret, struct problem *why)
+{
+    struct pool *pool = calloc(1, sizeof *pool);
+    if (!pool || !(pool->output = malloc(OUTPUT))) {
+        close_pool(pool);
+        return problem_memory(why);
+    }
+    pool->with = *with;
+    const char *dataset = with->target->dataset;
+    snprintf(pool->pool, sizeof pool->pool, "%.*s", (int)strcspn(dataset, "/"), dataset);
+    if (text_fit(pool->parent, sizeof pool->parent - FILESYSTEM_NAME, "%s/%s", dataset,
+                 with->name)) {
+        close_pool(pool);
+        return problem_set(why, PROBLEM_UNSUPPORTED, "the name of dataset %s is too long", dataset);
+    }
+    if (!with->cleaning && ask(pool, why)) {
+        close_pool(pool);
+        return -1;
+    }
+    *ret = pool;
+    return 0;
 }
 
 /* The folder of the pool's files, which import does not find by itself; none for devices. */

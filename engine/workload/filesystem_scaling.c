@@ -510,31 +510,41 @@ static int run_all(struct run *run, const void *params_, struct problem *why)
     struct provision provision = provision_of(run, with);
     provision.stop = run_cancelled_fd(run);
     site.provisioner = provisioner_of(provision.target);
-    if (check_target(with, provision.target, why) || provision_begin(run, provision.folder, why) ||
+    if (check_target(with, provision.target, why) ||
         site.provisioner->open(&provision, &site.pool, why))
         return -1;
-    int result = measure(run, &site, why);
+    int result = provision_begin(run, provision.folder, why) ? -1 : measure(run, &site, why);
     site.provisioner->close(site.pool);
+    return result;
+}
+
+/* Nothing is made before the mark is told: without it there is nothing, and no tool is asked. */
+static int unmake(struct run *run, const struct filesystem_scaling *with, struct problem *why)
+{
+    struct provision provision = provision_of(run, with);
+    const struct provisioner *provisioner = provisioner_of(provision.target);
+    const struct ledger *made = provision.made;
+    struct pool *pool = NULL;
+    provision.cleaning = true;
+    if (!made->mark && !made->claimed && !made->parent[0])
+        return 0;
+    if (provision.folder >= 0)
+        provision_unprobe(provision.folder, made);
+    if (provisioner->open(&provision, &pool, why))
+        return -1;
+    int result = provisioner->clean(pool, run, why);
+    provisioner->close(pool);
     return result;
 }
 
 static int clean(struct run *run, const void *params_, struct problem *why)
 {
     struct workspace *workspace = run_workspace(run);
-    const struct provision provision = provision_of(run, params_);
-    const struct provisioner *provisioner = provisioner_of(provision.target);
-    struct pool *pool = NULL;
     size_t foreign;
-    if (provision_outlived(run_name(run), why))
+    if (provision_outlived(run_name(run), why) || unmake(run, params_, why))
         return -1;
-    if (workspace)
-        provision_unprobe(provision.folder, provision.made);
-    if (provisioner->open(&provision, &pool, why))
-        return -1;
-    int result = provisioner->clean(pool, run, why);
-    provisioner->close(pool);
-    if (result || !workspace)
-        return result;
+    if (!workspace)
+        return 0;
     int left = workspace_remove(workspace, why);
     run_foreign_names(run, &foreign);
     if (left > 0 && foreign == 0)

@@ -23,7 +23,7 @@ expect() { # WHAT IS SHOULD
     fi
 }
 mkdir -p "$work/btrfs" "$work/ext4" "$work/state/jobs"
-truncate -s 1G "$work/image" "$work/image.ext4"
+truncate -s 4G "$work/image" "$work/image.ext4"
 mkfs.btrfs -q "$work/image" >/dev/null
 mkfs.ext4 -q -F -N 200000 "$work/image.ext4"
 mount -o loop "$work/image" "$work/btrfs"
@@ -122,11 +122,70 @@ look_alikes directory '{"filesystems":150000,"batch":150000}' f mkdir rmdir
 look_alikes mkfs '{"filesystems":1000,"batch":1000,"mounted":false}' i "truncate -s 512M" rm
 
 # Tools that are missing or fail: told in their own words, and nothing is left.
+hand() { # TARGET ARGUMENT...: by hand; what was told in $words
+    words=$("$runner" run filesystem-scaling --on "$@" 2>&1)
+}
 mkdir "$work/bin"
 ln -s "$(command -v mount)" "$work/bin/mount"
-words=$(PATH=$work/bin "$runner" run filesystem-scaling --on "mkfs:$work/ext4/images" filesystems=2 2>&1 >/dev/null) && failed=1
+PATH=$work/bin hand "mkfs:$work/ext4/images" filesystems=2 && failed=1
 expect "a missing tool is named" "$(grep -c 'cannot start mkfs.ext4: No such file' <<<"$words")" 1
-words=$("$runner" run filesystem-scaling --on "mkfs:$work/ext4/images" filesystems=2 filesystem=xfs image_bytes=1MiB 2>&1 >/dev/null) && failed=1
+hand "mkfs:$work/ext4/images" filesystems=2 filesystem=xfs image_bytes=1MiB && failed=1
 expect "a tool's own words are told" "$(grep -c 'mkfs.xfs ended with status' <<<"$words")" 1
-expect "nothing is left of either" "$(state)" "$before"
+as_nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
+words=$("${as_nobody[@]}" "$runner" run filesystem-scaling --on "mkfs:$work/ext4/images" filesystems=2 2>&1) && failed=1
+expect "nobody may not, and it is told why" "$(grep -c "Permission denied" <<<"$words")" 1
+chmod 777 "$work/ext4/images" "$work/btrfs"
+chmod 755 "$work"
+words=$("${as_nobody[@]}" "$runner" run filesystem-scaling --on "mkfs:$work/ext4/images" filesystems=2 2>&1) && failed=1
+expect "mounting takes root" "$(grep -c 'mounting loop images takes root' <<<"$words")" 1
+words=$("${as_nobody[@]}" "$runner" run filesystem-scaling --on "btrfs:$work/btrfs" cycle=remount filesystems=2 2>&1) && failed=1
+expect "so does mounting subvolumes" "$(grep -c 'mounting subvolumes takes root' <<<"$words")" 1
+
+# Limits that are reached: results, in the words of whoever told them.
+small() { # MKFS... : a filesystem of its own, at $work/small
+    umount "$work/small" 2>/dev/null || mkdir -p "$work/small"
+    rm -f "$work/image.small"
+    truncate -s 300M "$work/image.small"
+    "$@" -q "$work/image.small" >/dev/null
+    mount -o loop "$work/image.small" "$work/small"
+}
+small mkfs.ext4 -F -b 4096 -N 1000
+dd if=/dev/zero of="$work/small/fill" bs=1M count=230 status=none
+hand "mkfs:$work/small" --reserve 0% filesystems=200 batch=5 mounted=false || failed=1
+expect "a full folder of images: limit space, in mkfs's words" "$(grep -c '^Limit space: .*mkfs.ext4 ended with status 1: .*No space left on device' <<<"$words")" 1
+expect "and nothing is left" "$(ls "$work/small")" "$(printf '%s\n' fill lost+found)"
+small mkfs.btrfs
+btrfs quota enable "$work/small"
+btrfs subvolume create "$work/small/limited" >/dev/null
+btrfs qgroup limit 20M "$work/small/limited"
+hand "mkfs:$work/small/limited" filesystems=100 batch=5 || failed=1
+expect "a quota: limit quota, in mkfs's words" "$(grep -c '^Limit quota: .*mkfs.ext4 ended with status 1: .*Disk quota exceeded' <<<"$words")" 1
+expect "and nothing is left" "$(ls "$work/small/limited")" ''
+btrfs quota disable "$work/small"
+dd if=/dev/zero of="$work/small/fill" bs=1M status=none 2>/dev/null || true
+hand "btrfs:$work/small/limited" --reserve 0% filesystems=100000 batch=500 || failed=1
+expect "a full btrfs: limit space" "$(grep -c '^Limit space: phase create ended at' <<<"$words")" 1
+expect "and nothing is left" "$(ls "$work/small/limited")" ''
+if [ -n "${PLIMSOLL_FULL:-}" ]; then
+    small mkfs.ext4 -F -O ^dir_nlink -N 80000
+    hand "$work/small" --reserve 0% filesystems=70000 batch=1000 || failed=1
+    expect "as many folders as a link count can tell: limit links" "$(grep -c '^Limit links: phase create ended at 64,998' <<<"$words")" 1
+    expect "and nothing is left" "$(ls "$work/small")" lost+found
+fi
+umount "$work/small"
+rmdir "$work/small"
+
+if [ -n "${PLIMSOLL_FULL:-}" ]; then # the sizes
+    sized() { # WHAT TARGET N ARGUMENT...
+        local what=$1 target=$2 n=$3 totals
+        totals=$("$runner" run filesystem-scaling --on "$target" --json filesystems="$n" "${@:4}" 2>"$work/log") || failed=1
+        expect "$what: created, listed and destroyed" "$(jq -c '[.phases[] | select(.name == "create" or .name == "list" or .name == "destroy") | .ops]' <<<"$totals")" "[$n,$n,$n]"
+        jq -r '.phases[] | "       \(.name): \(.ops) in \(.seconds) s"' <<<"$totals"
+        expect "$what: all is as before" "$(state)" "$before"
+    }
+    sized "10,000 subvolumes, all mounted again after each 500" "btrfs:$work/btrfs" 10000 batch=500 cycle=remount
+    sized "100 images of ext4, all mounted again after each 20" "mkfs:$work/ext4/images" 100 batch=20 cycle=remount
+    sized "100,000 directories" "$work/ext4/folder" 100000 batch=1000
+fi
+expect "nothing is left of any" "$(state)" "$before"
 exit $failed

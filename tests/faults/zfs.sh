@@ -13,24 +13,20 @@ runner=$root/build/release/bin/plimsoll-runner full=no
 for argument; do
     case $argument in --full) full=yes ;; *) runner=$(readlink -f "$argument") ;; esac
 done
-if [ "${PLIMSOLL_ZFS:-}" != yes ]; then
-    exec env PLIMSOLL_ZFS=yes unshare --mount --propagation private bash "$0" "$runner" $([ $full = no ] || echo --full)
-fi
-if [ ! -c /dev/fuse ] || [ "$(id -u)" != 0 ]; then
-    echo "ok 1 - zfs # SKIP needs root and /dev/fuse"
+source "$root/tests/faults/zfs_pool.sh"
+zfs_inside "$0" "$runner" $([ $full = no ] || echo --full)
+if ! zfs_possible; then
+    echo "ok 1 - zfs # SKIP needs root, /dev/fuse and zfs-fuse"
     printf '%s\n' "1..1" "# skipped 1"
     exit
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/plimsoll-zfs.XXXXXX")
-n=0 failed=0 daemon=
+n=0 failed=0 zfs_daemon=
 finish() {
+    local code=$?
     trap - EXIT
-    timeout 60 zpool destroy plimsoll 2>/dev/null || true
-    if [ -n "$daemon" ]; then
-        kill "$daemon" 2>/dev/null || true
-        timeout 10 tail --pid="$daemon" -f /dev/null || kill -9 "$daemon" 2>/dev/null || true
-    fi
-    umount -l /run/zfs /var/lock/zfs /var/lib/zfs 2>/dev/null || true
+    [ $code = 0 ] || { failed=$((failed + 1)) n=$((n + 1)) && echo "not ok $n - the script comes to its end"; }
+    zfs_stop
     rm -rf --one-file-system "$work"
     printf '%s\n' "1..$n" "# pass $((n - failed))" "# fail $failed"
     exit $((failed > 0))
@@ -43,13 +39,7 @@ check() { # check WORDS COMMAND...
     if "$@"; then echo "ok $n - $words"; else echo "not ok $n - $words" && failed=$((failed + 1)) && tail -n 5 "$work/errors" | sed 's/^/# /'; fi
 }
 
-mkdir -p /run/zfs /var/lock/zfs /var/lib/zfs # the last too: or the pools of another daemon would be imported
-for folder in /run/zfs /var/lock/zfs /var/lib/zfs; do mount -t tmpfs tmpfs "$folder"; done
-zfs-fuse --no-kstat-mount -p "$work/pid" -m 100
-for ((tries = 0; tries < 100; tries++)); do zpool list >/dev/null 2>&1 && break; read -rt 0.1 <> <(:) || true; done
-daemon=$(<"$work/pid")
-truncate -s 8G "$work/pool.img"
-zpool create -m "$work/mounted" plimsoll "$work/pool.img"
+zfs_start 8G
 zfs create plimsoll/bench
 listed() { zfs list -H -o name -t all -r plimsoll | sort; }
 before=$(listed)
@@ -79,10 +69,91 @@ if [ $full = yes ]; then
     check "the pool is as before" same
 fi
 
-zfs create plimsoll/home
+zfs create -o mountpoint=none plimsoll/home
 before=$(listed)
 check "a pool that others use is not exported" eval '! measure filesystems=4 batch=2 cycle=import'
 check "and the field is named" grep -q 'cycle cannot be import: it takes all of pool plimsoll away, and plimsoll/home' "$work/errors"
 check "nothing was made" same
 check "it is unmounted and mounted, dataset by dataset" measure filesystems=4 batch=2 cycle=remount operations=create,cycle
 check "the neighbour is still there" same
+
+# --- jobs that are killed, and tools that fail ---
+zfs destroy plimsoll/home
+before=$(listed)
+mkdir -p "$work/state/jobs"
+printf '[target pool]\nkind = zfs\ndataset = plimsoll/bench\n' >"$work/settings"
+job=100
+begin() { # begin PARAMS: a job, its pid in $pid, the dataset that it makes in $parent
+    job=$((job + 1))
+    file=$work/state/jobs/$job/spec.json journal=$work/state/jobs/$job/journal.ndjson parent=plimsoll/bench/plimsoll-$job-1-$(printf '%016d' $job)
+    mkdir "$work/state/jobs/$job"
+    printf '{"job":%d,"nonce":"%016d","workload":"filesystem-scaling","target":"pool","params":%s}\n' $job $job "$1" >"$file"
+    "$runner" run "$file" --settings "$work/settings" >"$work/errors" 2>&1 &
+    pid=$!
+}
+clean() { # clean CODE
+    local code=0
+    "$runner" clean "$file" --settings "$work/settings" >"$work/errors" 2>&1 || code=$?
+    [ $code = "$1" ] || { echo "ended with $code" >>"$work/errors" && false; }
+}
+until_is() { # until_is COMMAND...: asks again until it is so, or the runner has ended
+    until "$@" >/dev/null 2>&1; do kill -0 $pid 2>/dev/null || return 1; done
+}
+foreign() { grep '"record":"cleanup"' "$journal" | tail -n 1 | jq -c '.foreign | sort'; }
+told() { grep "\"record\":\"$1\"" "$journal" | tail -n 1 | jq -e "$2" >/dev/null; } # told RECORD EXPRESSION: of the last one
+full_pool() { jq -e '.phases[] | select(.name == "create") | .limit | .reason == "space" and (.detail | test("cannot create .*: out of space"))' <<<"$totals" >/dev/null; }
+
+begin '{"filesystems":600,"batch":600,"mounted":false}'
+until_is zfs list "$parent/f0000000003"
+kill -STOP $pid
+while pgrep -P $pid -x zfs -r R,S,D >/dev/null; do :; done # what it has started comes to its end
+next=4
+while zfs list "$parent/$(printf 'f%010d' $next)" >/dev/null 2>&1; do next=$((next + 1)); done
+planted=$(printf 'f%010d' $next)
+zfs destroy "$parent/f0000000001"
+for name in f0000000001 "$planted" f0000000500 f0000000002/theirs; do zfs create -o mountpoint=none "$parent/$name"; done
+zfs snapshot "$parent/f0000000000@theirs"
+kill -9 $pid
+wait $pid 2>/dev/null || true
+check "look-alikes, what lies below ours, and snapshots block clean-up" clean 4
+check "each is listed" [ "$(foreign)" = "$(jq -nc --arg planted "$planted" '["f0000000000", "f0000000000@theirs", "f0000000001", "f0000000002", "f0000000002/theirs", $planted, "f0000000500"] | sort')" ]
+check "and they are all that is left" [ "$(zfs list -H -o name -t all -r "$parent" | wc -l)" = 8 ]
+zfs destroy -r "$parent/f0000000000" && zfs destroy -r "$parent/f0000000002"
+for name in f0000000001 "$planted" f0000000500; do zfs destroy "$parent/$name"; done
+check "without them, clean-up comes to its end" clean 0
+check "the pool is as before" same
+
+available=$(zfs get -H -p -o value available plimsoll)
+zfs create -o mountpoint=none -o reservation=$((available - 1500000)) plimsoll/bench/reserved
+check "a full pool is a limit" measure filesystems=4000 batch=10 mounted=no operations=create
+check "in zfs's words" full_pool
+zfs destroy plimsoll/bench/reserved
+check "the pool is as before" same
+check "nobody may not" eval '! setpriv --reuid=nobody --regid=nogroup --clear-groups "$runner" run filesystem-scaling --on zfs:plimsoll/bench filesystems=4 2>"$work/errors" >/dev/null'
+check "in zfs's words" grep -q 'error: zfs ended with status 1: connect: Permission denied' "$work/errors"
+mkdir "$work/bin"
+check "without zfs nothing is made" eval '! PATH=$work/bin "$runner" run filesystem-scaling --on zfs:plimsoll/bench filesystems=4 2>"$work/errors" >/dev/null'
+check "which is told" grep -q 'cannot start zfs: No such file or directory' "$work/errors"
+
+# The file system's daemon stands still, so zfs hangs.
+ended() { grep -q '"record":"end"' "$journal"; }
+begin '{"filesystems":600,"batch":600,"mounted":false}'
+until_is zfs list "$parent/f0000000003"
+kill -STOP "$zfs_daemon"
+kill -TERM $pid
+until_is ended
+check "a hanging zfs does not keep a job from being cancelled" told end '.outcome == "cancelled"'
+kill -CONT "$zfs_daemon"
+wait $pid || true
+check "and it cleans up when zfs works again" same
+if [ $full = yes ]; then
+    begin '{"filesystems":600,"batch":600,"mounted":false}'
+    until_is zfs list "$parent/f0000000003"
+    kill -STOP "$zfs_daemon"
+    wait $pid || true
+    check "a zfs that hangs on is killed, and the job fails by it" told end '.problem.message | test("zfs did not end within 60 s and was killed")'
+    check "its clean-up is blocked by it" told cleanup '.state == "blocked" and (.reason | test("did not end within 60 s"))'
+    kill -CONT "$zfs_daemon"
+    check "and comes to its end when zfs works again" clean 0
+    check "the pool is as before" same
+fi
