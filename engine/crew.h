@@ -21,6 +21,9 @@ struct crew {
     _Atomic bool woken;       /* it has been written and not yet read */
     _Atomic unsigned running; /* lanes that have not ended */
     _Atomic unsigned starved; /* lanes that wait for room in their ring */
+    _Atomic nsec
+        queued; /* what lanes waited for a CPU in batches that ended, until somebody takes it */
+    _Atomic bool queue_untold; /* the kernel does not tell that */
 
     pthread_mutex_t lock;
     pthread_cond_t ready_or_open, room, stopped_or_together;

@@ -134,21 +134,52 @@ static double median_of_difference(const double *v, const double *w, size_t n)
     return n % 2 ? d[n / 2] : (d[n / 2 - 1] + d[n / 2]) / 2;
 }
 
-/* A batch is disturbed when it was put off the CPU against its will, took half again the usual, and at
- * least half of what it took beyond that was time without a CPU beyond the usual: no more than its turns
- * in the queue explain, since the rest was waiting for something else. ret_lost has, for such a batch,
- * those seconds, and 0 for the others. */
+/* How long each batch may have waited in the queue for a CPU: what it took beyond its CPU time and the usual
+ * wait, as far as its involuntary switches explain that; the rest was waiting for something else. */
 #define SWITCH_MOST 0.05 /* seconds in the queue for one switch: a dozen others take their turn */
-static size_t find_disturbed(const struct series_kept *s, double *ret_lost)
+static void find_queued(const struct series_kept *s, double *ret_queued)
 {
-    double usual = median_of_difference(s->elapsed, NULL, s->n);
     double waits = median_of_difference(s->elapsed, s->cpu, s->n);
+    for (size_t i = 0; i < s->n; i++) {
+        double wait = s->elapsed[i] - s->cpu[i] - waits, most = SWITCH_MOST * s->switches[i];
+        ret_queued[i] = fmax(0, fmin(wait, most));
+    }
+}
+
+/* Where the kernel told how long the lanes waited for a CPU, second by second, the batches that ended in a second
+ * waited no longer than that all together. The figure of a second may come with the next one: a batch is
+ * counted a moment after its end. */
+static void bound_queued(const struct series_kept *s, double *queued)
+{
+    double before = NAN, after;
+    for (size_t i = 0, k = 0; k < s->host_n && i < s->n; k++, before = after) {
+        const struct host_sample *now = &s->host[k], *next = k + 1 < s->host_n ? now + 1 : NULL;
+        double sum = 0, told = now->job_cpu_wait;
+        size_t from = i;
+        after = seconds_of(now->at);
+        told *= isnan(before) ? 1 : after - before;
+        if (next && isfinite(next->job_cpu_wait))
+            told += next->job_cpu_wait * (seconds_of(next->at) - after);
+        while (i < s->n && s->at[i] <= after)
+            sum += queued[i++];
+        for (size_t j = from; j < i && sum > told; j++)
+            queued[j] *= told / sum;
+    }
+}
+
+/* A batch is disturbed when it was put off the CPU against its will, took half again the usual, and at
+ * least half of what it took beyond that was time in the queue for a CPU. ret_lost has, for such a batch,
+ * those seconds, and 0 for the others. */
+static size_t find_disturbed(const struct series_kept *s, double *ret_queued, double *ret_lost)
+{
+    find_queued(s, ret_queued);
+    bound_queued(s, ret_queued);
+    double usual = median_of_difference(s->elapsed, NULL, s->n);
     size_t disturbed = 0;
     for (size_t i = 0; i < s->n; i++) {
-        double beyond = s->elapsed[i] - usual, lost = s->elapsed[i] - s->cpu[i] - waits;
-        lost = fmin(lost, SWITCH_MOST * s->switches[i]);
-        bool is = s->switches[i] > 0 && beyond > 0.5 * usual && lost >= 0.5 * beyond;
-        ret_lost[i] = is ? fmin(lost, s->elapsed[i]) : 0;
+        double beyond = s->elapsed[i] - usual;
+        bool is = s->switches[i] > 0 && beyond > 0.5 * usual && ret_queued[i] >= 0.5 * beyond;
+        ret_lost[i] = is ? ret_queued[i] : 0;
         disturbed += is;
     }
     return disturbed;
@@ -176,7 +207,7 @@ static double host_user(const struct series_kept *s, double from, double until)
     return n > 0 ? sum / n : NAN;
 }
 
-static struct sides sides_of(const struct series_kept *s, double load)
+static struct sides sides_of(const struct series_kept *s, const double *queued, double load)
 {
     struct sides sides = { .from = load };
     double n[2] = { 0 }, at = NAN, waits = median_of_difference(s->elapsed, s->cpu, s->n);
@@ -185,8 +216,8 @@ static struct sides sides_of(const struct series_kept *s, double load)
         if (side && isnan(at))
             at = s->at[i] - s->elapsed[i];
         /* Also of batches that are not marked: many small waits make a level. */
-        double wait = s->elapsed[i] - s->cpu[i] - waits, queue = SWITCH_MOST * s->switches[i];
-        sides.lost[side] += wait > 0 && queue >= wait / 2 ? fmin(wait, queue) : 0;
+        double wait = s->elapsed[i] - s->cpu[i] - waits;
+        sides.lost[side] += queued[i] >= wait / 2 ? queued[i] : 0;
         sides.cpu[side] += s->cpu[i];
         sides.took[side] += s->elapsed[i];
         n[side]++;
@@ -500,11 +531,11 @@ static int tell_cache(const struct series_kept *s, struct findings *findings, st
 int findings_of_phase(const struct series_kept *s, struct findings *findings, struct problem *why)
 {
     size_t n = series_kept_n(s);
-    scoped_free double *room = calloc(3 * n + 1, sizeof *room);
+    scoped_free double *room = calloc(4 * n + 1, sizeof *room);
     if (!room)
         return problem_memory(why);
-    double *lost = room, *load = room + n, *seconds = room + 2 * n;
-    size_t disturbed = s->n ? find_disturbed(s, lost) : 0;
+    double *lost = room, *load = room + n, *seconds = room + 2 * n, *queued = room + 3 * n;
+    size_t disturbed = s->n ? find_disturbed(s, queued, lost) : 0;
     struct batches batches = { series_kept_batches(s, load, seconds), 0, load, seconds,
                                s->phase.at_load };
     struct totals totals = totals_of(&batches); /* of what was, whoever was to blame */
@@ -514,7 +545,7 @@ int findings_of_phase(const struct series_kept *s, struct findings *findings, st
         return -1;
     struct sides sides = { 0 };
     bool others = found.knee.shape != KNEE_NONE &&
-                  (sides = sides_of(s, found.knee.at), others_made_it(&sides));
+                  (sides = sides_of(s, queued, found.knee.at), others_made_it(&sides));
     if (others)
         found.knee.shape = KNEE_NONE;
     if (tell_rate(s, &totals, findings, why) || tell_knee(s, &batches, &found, findings, why) ||

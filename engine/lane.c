@@ -4,9 +4,12 @@
 #include "engine/crew.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* --- the crew --- */
 
@@ -81,6 +84,37 @@ bool lane_note_many(struct lane *lane, uint64_t n, uint64_t bytes)
 
 /* --- batches --- */
 
+/* How long this thread has waited in the queue for a CPU since it began: the second figure of schedstat. */
+static int thread_queued(nsec *ret)
+{
+    char text[128];
+    unsigned long long ran, queued;
+    int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0)
+        return -1;
+    text[n] = '\0';
+    if (sscanf(text, "%llu %llu", &ran, &queued) != 2)
+        return -1;
+    *ret = (nsec)queued;
+    return 0;
+}
+
+/* It takes some system calls: only after a switch, which cost more. */
+static void note_queued(struct lane *lane)
+{
+    nsec queued;
+    if (thread_queued(&queued)) {
+        atomic_store(&lane->crew->queue_untold, true);
+        return;
+    }
+    atomic_fetch_add(&lane->crew->queued, queued - lane->queued);
+    lane->queued = queued;
+}
+
 /* Switches need a system call, and one that matters leaves a gap between the lane's time and its CPU
  * time; without a gap there is nothing to ask. The kernel counts on, so none is lost. */
 static uint32_t switches_since(struct lane *lane, nsec elapsed, nsec cpu)
@@ -91,6 +125,8 @@ static uint32_t switches_since(struct lane *lane, nsec elapsed, nsec cpu)
     getrusage(RUSAGE_THREAD, &used);
     uint32_t n = (uint32_t)((uint64_t)used.ru_nivcsw - lane->switches);
     lane->switches = (uint64_t)used.ru_nivcsw;
+    if (n)
+        note_queued(lane);
     return n;
 }
 
@@ -354,6 +390,7 @@ void *lane_main(void *arg)
         return NULL;
     lane->cpu = clock_thread_cpu();
     lane->switches = 0; /* of this thread, which has just begun */
+    lane->queued = 0;
     if (crew->phase->body(lane, crew->phase->arg, &lane->why))
         crew_stop(crew, STOP_FAILURE);
     if (lane->open)

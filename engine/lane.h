@@ -37,6 +37,7 @@ struct lane {
     uint64_t stride;      /* operations that one lane_admit() admits */
     nsec start, cpu;      /* of this batch */
     uint64_t switches;    /* involuntary, of the thread, when last read */
+    nsec queued;          /* what it waited for a CPU, likewise */
     uint64_t errors;      /* of this batch */
     uint64_t claimed;     /* of this lane's quota */
     uint64_t load;        /* of this batch, where the phase is at_load */

@@ -24,6 +24,7 @@ int run_new(const struct run_options *options, struct run **ret, struct problem 
     }
     run->scale = tick_calibrate();
     run->epoch = clock_monotonic();
+    run->last_host = run->epoch;
     run->next_host = run->epoch + HOST_EVERY;
     if (options->made && ledger_copy(options->made, &run->made, why)) {
         run_free(run);

@@ -19,6 +19,8 @@ struct run {
     bool cancelled;
     int cancelled_fd; /* an eventfd; readable: cancelled */
     nsec next_host;
+    nsec last_host, queued; /* the last look, and what the lanes waited for a CPU since */
+    bool queue_untold;      /* the kernel does not tell that */
 
     size_t phases_n;
     struct phase_total phases[PHASES_MOST];

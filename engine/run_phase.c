@@ -7,6 +7,7 @@
 #include "engine/workspace.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -224,15 +225,30 @@ static void wait_for_something(struct work *work, nsec next_drain)
         crew_stop(&work->crew, STOP_CANCEL);
 }
 
-static int look_at_host(struct run *run, nsec now, struct problem *why)
+/* What the lanes of this phase waited for a CPU goes to the next look at the host. */
+static void take_queued(struct work *work)
 {
+    struct run *run = work->run;
+    run->queued += atomic_exchange(&work->crew.queued, 0);
+    run->queue_untold |= atomic_load(&work->crew.queue_untold);
+}
+
+static int look_at_host(struct work *work, nsec now, struct problem *why)
+{
+    struct run *run = work->run;
     struct host_sample sample;
     if (!run->with.host || now < run->next_host)
         return 0;
     do
         run->next_host += HOST_EVERY;
     while (run->next_host <= now);
+    take_queued(work);
     host_sampler_read(run->with.host, now - run->epoch, &sample);
+    sample.job_cpu_wait = run->queue_untold || now <= run->last_host
+                              ? NAN
+                              : seconds_of(run->queued) / seconds_of(now - run->last_host);
+    run->last_host = now;
+    run->queued = 0;
     return journal_host(run->with.journal, run->with.run, run->with.leg, &sample, 1, why);
 }
 
@@ -246,7 +262,7 @@ static int record(struct work *work, struct problem *why)
         nsec now = clock_monotonic();
         if (work->deadline && now >= work->deadline)
             crew_stop(&work->crew, STOP_DEADLINE);
-        if (recorder_drain(work->recorder, DRAIN_SOME, why) || look_at_host(run, now, why)) {
+        if (recorder_drain(work->recorder, DRAIN_SOME, why) || look_at_host(work, now, why)) {
             result = -1;
             crew_stop(&work->crew, STOP_FAILURE);
         }
@@ -256,6 +272,7 @@ static int record(struct work *work, struct problem *why)
                 run->with.progress(run->with.progress_arg, work->total);
         }
     }
+    take_queued(work);
     return result;
 }
 
@@ -369,7 +386,7 @@ static int flush_after(struct work *work, struct problem *why)
         struct pollfd waits[] = { { .fd = flush_fd(flush), .events = POLLIN },
                                   { .fd = run->with.signals, .events = POLLIN } };
         nsec now = clock_monotonic();
-        if (look_at_host(run, now, why))
+        if (look_at_host(work, now, why))
             return -1;
         poll(waits, COUNT_OF(waits), milliseconds_until(now + HOST_EVERY, now));
     }

@@ -37,35 +37,39 @@ struct host_sample {
     double job_memory;            /* bytes, page cache included */
     double job_read, job_written; /* bytes/s, what it made the devices do */
     double job_pressure_cpu, job_pressure_io, job_pressure_memory;
+
+    double
+        job_cpu_wait; /* lanes that waited in the queue for a CPU: 1 is one of them all the time */
 };
 
 /* The columns of a host_sample, in order: the one list for journal, table and chart. */
-#define HOST_COLUMNS(X)            \
-    X(load1, "")                   \
-    X(load5, "")                   \
-    X(load15, "")                  \
-    X(cpu_user, "share")           \
-    X(cpu_system, "share")         \
-    X(cpu_iowait, "share")         \
-    X(cpu_steal, "share")          \
-    X(cpu_idle, "share")           \
-    X(memory_available, "bytes")   \
-    X(dirty, "bytes")              \
-    X(writeback, "bytes")          \
-    X(disk_read, "bytes/s")        \
-    X(disk_written, "bytes/s")     \
-    X(disk_reads, "operations/s")  \
-    X(disk_writes, "operations/s") \
-    X(disk_busy, "share")          \
-    X(net_received, "bytes/s")     \
-    X(net_sent, "bytes/s")         \
-    X(pressure_cpu, "share")       \
-    X(pressure_io, "share")        \
-    X(pressure_memory, "share")    \
-    X(job_cpu, "CPUs")             \
-    X(job_memory, "bytes")         \
-    X(job_read, "bytes/s")         \
-    X(job_written, "bytes/s")      \
-    X(job_pressure_cpu, "share")   \
-    X(job_pressure_io, "share")    \
-    X(job_pressure_memory, "share")
+#define HOST_COLUMNS(X)             \
+    X(load1, "")                    \
+    X(load5, "")                    \
+    X(load15, "")                   \
+    X(cpu_user, "share")            \
+    X(cpu_system, "share")          \
+    X(cpu_iowait, "share")          \
+    X(cpu_steal, "share")           \
+    X(cpu_idle, "share")            \
+    X(memory_available, "bytes")    \
+    X(dirty, "bytes")               \
+    X(writeback, "bytes")           \
+    X(disk_read, "bytes/s")         \
+    X(disk_written, "bytes/s")      \
+    X(disk_reads, "operations/s")   \
+    X(disk_writes, "operations/s")  \
+    X(disk_busy, "share")           \
+    X(net_received, "bytes/s")      \
+    X(net_sent, "bytes/s")          \
+    X(pressure_cpu, "share")        \
+    X(pressure_io, "share")         \
+    X(pressure_memory, "share")     \
+    X(job_cpu, "CPUs")              \
+    X(job_memory, "bytes")          \
+    X(job_read, "bytes/s")          \
+    X(job_written, "bytes/s")       \
+    X(job_pressure_cpu, "share")    \
+    X(job_pressure_io, "share")     \
+    X(job_pressure_memory, "share") \
+    X(job_cpu_wait, "lanes")

@@ -5,7 +5,8 @@ SELECT max(at), avg(load1), avg(load5), avg(load15), avg(cpu_user), avg(cpu_syst
        avg(writeback), avg(disk_read), avg(disk_written), avg(disk_reads), avg(disk_writes),
        avg(disk_busy), avg(net_received), avg(net_sent), avg(pressure_cpu), avg(pressure_io),
        avg(pressure_memory), avg(job_cpu), avg(job_memory), avg(job_read), avg(job_written),
-       avg(job_pressure_cpu), avg(job_pressure_io), avg(job_pressure_memory)
+       avg(job_pressure_cpu), avg(job_pressure_io), avg(job_pressure_memory),
+       avg(job_cpu_wait)
   FROM (SELECT *, (row_number() OVER (ORDER BY run, leg, at) - 1) * $2::bigint
                   / greatest(count(*) OVER (), $2::bigint) AS place
           FROM host_sample

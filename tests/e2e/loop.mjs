@@ -75,10 +75,11 @@ export function sourceOf(path) {
     return run('findmnt', '-n', '-o', 'SOURCE', path).trim();
 }
 
-/* Bytes that were read from the device, all told. */
-export function bytesRead(device) {
-    return 512 * Number(readFileSync(`/sys/block/${device.replace('/dev/', '')}/stat`, 'utf8').trim().split(/\s+/)[2]);
-}
+const counter = (device, place) => Number(readFileSync(`/sys/block/${device.replace('/dev/', '')}/stat`, 'utf8').trim().split(/\s+/)[place]);
+
+/* Bytes that were read from the device, and writes to it, all told. */
+export const bytesRead = (device) => 512 * counter(device, 2);
+export const writes = (device) => counter(device, 4);
 
 function closeAll() {
     for (const filesystem of [...open]) filesystem.close();

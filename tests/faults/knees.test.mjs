@@ -7,7 +7,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { startDaemon } from '../e2e/daemon.mjs';
 import { analysed, finding } from '../e2e/imports.mjs';
-import { canMount, makeFilesystem, sourceOf } from '../e2e/loop.mjs';
+import { canMount, makeFilesystem, sourceOf, writes } from '../e2e/loop.mjs';
 import { until } from '../e2e/wait.mjs';
 
 const full = Boolean(process.env.PLIMSOLL_FULL);
@@ -66,7 +66,7 @@ test('a device that is throttled halfway makes a knee, and no disturbance', { sk
     const daemon = await startDaemon({ build: 'release', targets: { disk: { path: filesystem.path } } });
     t.after(() => daemon.close());
     const client = daemon.client(await daemon.token('operator'));
-    const { rdev } = statSync(sourceOf(filesystem.path));
+    const disk = sourceOf(filesystem.path), { rdev } = statSync(disk);
     const device = `${(rdev >> 8) & 0xfff}:${rdev & 0xff}`;
     const group = join('/sys/fs/cgroup/blkio', `plimsoll-test-${process.pid}`);
     mkdirSync(group);
@@ -75,9 +75,12 @@ test('a device that is throttled halfway makes a knee, and no disturbance', { sk
         const { id } = await client.submit({ workload: 'create-scaling', target: 'disk', params: { files: 1_000_000, batch: 50, operations: ['create'], file_bytes: 4096, sync: 'fsync', max_seconds: 14 } });
         await client.reached(id, 'create', 1);
         writeFileSync(join(group, 'cgroup.procs'), String(daemon.runner(id)));
+        const before = writes(disk), began = performance.now();
         await halfway(client, id, 2);
         const at = (await client.job(id)).phases[0].ops;
-        writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} 600`);
+        // A sixth of what this device does for it today, whoever else uses it.
+        const usual = 1000 * (writes(disk) - before) / (performance.now() - began);
+        writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} ${Math.ceil(usual / 6)}`);
         await client.settled(id);
         writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} 0`);
         return { at, job: await analysed(client, id) };

@@ -220,33 +220,36 @@ static void the_same_series_gives_the_same_findings(void **state)
     findings_done(&b);
 }
 
-enum slower { OWN_CPU, WAITING };
+enum slower { OWN_CPU, WAITING, SWITCHED };
 
-/* 1,000 batches of 10 ms; from the 600th on half as long again: by CPU time, or by waiting and one switch. The
- * host's programs take `before` and then `after` of all CPUs. */
-static struct findings beside(enum slower how, double before, double after)
+/* 1,000 batches of 10 ms; from the 600th on half as long again by CPU time, or, with one switch each, twenty or
+ * five times as long by waiting. The host's programs take `before` and then `after` of all CPUs; `queued`: what
+ * the kernel tells of the lane's waiting for a CPU then. */
+static struct findings beside_queued(enum slower how, double before, double after, double queued)
 {
+    static const double times[] = { [OWN_CPU] = 1.5, [WAITING] = 20, [SWITCHED] = 5 };
     struct problem why = { 0 };
     struct findings findings = { 0 };
     struct series_kept *series = NULL;
     struct phase_total phase = { .name = "create", .unit = "files", .lanes = 1, .batch = BATCH };
-    struct host_sample host[12] = { 0 };
+    struct host_sample host[27] = { 0 };
     nsec at = 0;
     assert_int_equal(series_kept_new(&phase, &series, &why), 0);
     for (uint64_t i = 0; i < 1000; i++) {
-        double usual = 10 + noise(i), ms = usual * (i < 600 ? 1 : how == OWN_CPU ? 1.5 : 20);
+        double usual = 10 + noise(i), ms = usual * (i < 600 ? 1 : times[how]);
         at += (nsec)(ms * 1e6);
         struct sample sample = { .load = (i + 1) * BATCH,
                                  .at = at,
                                  .elapsed = (nsec)(ms * 1e6),
                                  .ops = BATCH,
                                  .cpu = (nsec)(0.95e6 * (how == OWN_CPU ? ms : usual)),
-                                 .switches = how == WAITING };
+                                 .switches = how != OWN_CPU };
         assert_int_equal(series_kept_add(series, &sample, 1, &why), 0);
     }
     for (size_t i = 0; i < COUNT_OF(host); i++)
         host[i] = (struct host_sample){ .at = (nsec)(i + 1) * NSEC_PER_SEC,
-                                        .cpu_user = i < 6 ? before : after };
+                                        .cpu_user = i < 6 ? before : after,
+                                        .job_cpu_wait = i < 6 ? 0 : queued };
     phase.ops = 1000 * BATCH;
     phase.last_done = at;
     series_kept_total(series, &phase);
@@ -254,6 +257,11 @@ static struct findings beside(enum slower how, double before, double after)
     assert_int_equal(findings_of_phase(series, &findings, &why), 0);
     series_kept_free(series);
     return findings;
+}
+
+static struct findings beside(enum slower how, double before, double after)
+{
+    return beside_queued(how, before, after, NAN);
 }
 
 static void what_other_work_slowed_down_is_no_knee(void **state)
@@ -278,6 +286,23 @@ static void waiting_for_a_device_is_a_knee_whoever_else_works(void **state)
     struct findings f = beside(WAITING, 0.05, 0.55);
     assert_non_null(find(&f, FINDING_KNEE));
     assert_null(find(&f, FINDING_DISTURBED)); /* one switch does not explain 190 ms */
+    findings_done(&f);
+}
+
+static void switches_explain_no_more_than_the_kernel_tells(void **state)
+{
+    (void)state;
+    struct findings f = beside_queued(SWITCHED, 0.95, 0.95, 0.8); /* of each second, for a CPU */
+    assert_null(find(&f, FINDING_KNEE));
+    assert_non_null(find(&f, FINDING_DISTURBED));
+    findings_done(&f);
+    f = beside_queued(SWITCHED, 0.95, 0.95, 0.02); /* for the device, on a machine that is busy */
+    assert_non_null(find(&f, FINDING_KNEE));
+    assert_null(find(&f, FINDING_DISTURBED));
+    findings_done(&f);
+    f = beside(SWITCHED, 0.95, 0.95); /* it does not tell: the switches count */
+    assert_null(find(&f, FINDING_KNEE));
+    assert_non_null(find(&f, FINDING_DISTURBED));
     findings_done(&f);
 }
 
@@ -360,6 +385,7 @@ int main(void)
         cmocka_unit_test(the_same_series_gives_the_same_findings),
         cmocka_unit_test(what_other_work_slowed_down_is_no_knee),
         cmocka_unit_test(waiting_for_a_device_is_a_knee_whoever_else_works),
+        cmocka_unit_test(switches_explain_no_more_than_the_kernel_tells),
         cmocka_unit_test(what_was_not_measured_is_a_gap),
         cmocka_unit_test(what_was_measured_at_a_load_has_no_rate),
     };

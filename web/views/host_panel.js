@@ -23,7 +23,7 @@ const CHARTS = [
         { name: 'pressure_cpu', label: 'CPU', colour: 'c1' }, { name: 'pressure_io', label: 'I/O', colour: 'c2' },
         { name: 'pressure_memory', label: 'memory', colour: 'c3' }] },
     { heading: 'The job\u2019s own CPUs', unit: { name: 'CPUs', format: (n) => quantity(n, 'CPUs') }, lines: [
-        { name: 'job_cpu', label: 'in use', colour: 'c1' }] },
+        { name: 'job_cpu', label: 'in use', colour: 'c1' }, { name: 'job_cpu_wait', label: 'lanes waiting for one', colour: 'c3' }] },
     { heading: 'The job\u2019s own device traffic', unit: SPEED, lines: [
         { name: 'job_read', label: 'read', colour: 'c1' }, { name: 'job_written', label: 'written', colour: 'c2' }] },
     { heading: 'Network', unit: SPEED, lines: [
