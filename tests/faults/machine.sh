@@ -35,7 +35,7 @@ machine_new() {
     ln -s bin "$machine_root/sbin"
     for folder in bin sbin lib lib64; do ln -s "../$folder" "$machine_root/usr/$folder"; done
     cp /etc/passwd /etc/group /etc/nsswitch.conf "$machine_root/etc/"
-    machine_programs bash kmod mount umount mkdir sleep
+    machine_programs bash kmod mount umount mkdir ln sleep
     ln -s kmod "$machine_root/bin/modprobe"
 }
 
@@ -53,7 +53,8 @@ machine_programs() {
 
 machine_package() {
     mkdir -p "$machine/packages/archives" && chmod 755 "$machine" && chmod 777 "$machine/packages/archives"
-    (cd "$machine/packages/archives" && apt-get download -qq "$@") || return
+    (cd "$machine/packages/archives" &&
+        { apt-get download -qq "$@" 2>/dev/null || { apt-get update -qq && apt-get download -qq "$@"; }; }) || return
     local archive
     for archive in "$machine"/packages/archives/*.deb; do dpkg-deb -x "$archive" "$machine/packages"; done
 }
@@ -105,6 +106,7 @@ machine_run() {
 #!/bin/bash
 export PATH=/bin
 mount -t proc proc /proc && mount -t sysfs sys /sys && mount -t devtmpfs dev /dev && mount -t tmpfs tmp /tmp
+ln -s /proc/self/fd /dev/fd
 exec >/dev/ttyS1 2>/dev/console
 give() { local line; while IFS= read -r line; do echo "$1 $line"; done <"$2"; }
 [ ! -e /parts/disk ] || modprobe -a virtio_pci virtio_blk
