@@ -14,33 +14,22 @@ static struct range range_of(const struct histogram *histogram)
                            histogram_index((uint64_t)histogram->max) };
 }
 
-static void add_totals(struct histogram *into, const struct histogram *from)
+void histogram_add_up(struct histogram *histogram, const struct histogram_sums *sums)
 {
-    if (into->count == 0 || from->min < into->min)
-        into->min = from->min;
-    if (from->max > into->max)
-        into->max = from->max;
-    into->count += from->count;
-    into->sum += from->sum;
+    if (sums->count == 0)
+        return;
+    if (histogram->count == 0 || sums->min < histogram->min)
+        histogram->min = sums->min;
+    if (sums->max > histogram->max)
+        histogram->max = sums->max;
+    histogram->count += sums->count;
+    histogram->sum += sums->sum;
 }
 
-void histogram_note_each(struct histogram *histogram, const nsec *latency, unsigned n)
+static void add_totals(struct histogram *into, const struct histogram *from)
 {
-    nsec min = histogram->count ? histogram->min : INT64_MAX, max = histogram->max;
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < n; i++) {
-        nsec value = latency[i];
-        min = value < min ? value : min;
-        max = value > max ? value : max;
-        sum += (uint64_t)value;
-        histogram->bucket[histogram_index((uint64_t)value)]++;
-    }
-    if (n == 0)
-        return;
-    histogram->min = min;
-    histogram->max = max;
-    histogram->sum += sum;
-    histogram->count += n;
+    histogram_add_up(into,
+                     &(struct histogram_sums){ from->count, from->sum, from->min, from->max });
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)
@@ -87,20 +76,22 @@ nsec histogram_percentile(const struct histogram *histogram, double share)
 }
 
 /* Most are: a batch has some twenty latencies, in a range of a hundred buckets and more. */
-static bool four_empty(const uint64_t *bucket)
+static bool eight_empty(const uint64_t *bucket)
 {
-    return (bucket[0] | bucket[1] | bucket[2] | bucket[3]) == 0;
+    return (bucket[0] | bucket[1] | bucket[2] | bucket[3] | bucket[4] | bucket[5] | bucket[6] |
+            bucket[7]) == 0;
 }
 
 void histogram_pour(struct histogram *into, struct histogram *from, nsec *ret_p50, nsec *ret_p99)
 {
-    uint64_t seen = 0, half = rank_of(from, 0.50), most = rank_of(from, 0.99);
+    /* rank_of() without its floating point. */
+    uint64_t seen = 0, half = (from->count + 1) / 2, most = from->count - from->count / 100;
     struct range range = range_of(from);
     for (unsigned i = range.first; i <= range.last; i++) {
         uint64_t here = from->bucket[i];
         if (here == 0) {
-            while (i + 4 < range.last && four_empty(&from->bucket[i + 1]))
-                i += 4;
+            while (i + 8 < range.last && eight_empty(&from->bucket[i + 1]))
+                i += 8;
             continue;
         }
         if (seen < half && half <= seen + here)

@@ -55,8 +55,23 @@ static inline void histogram_note(struct histogram *histogram, nsec latency, uin
     histogram->bucket[histogram_index((uint64_t)latency)] += n;
 }
 
-/* n operations, none of a negative latency; sums are kept out of the buckets' way, which takes half the time. */
-void histogram_note_each(struct histogram *histogram, const nsec *latency, unsigned n);
+/* Notes of a whole loop, none of a negative latency: what would be in the buckets' way is kept beside them until
+ * the end. Each goes through histogram_note_in(), the sums through histogram_add_up(). */
+struct histogram_sums {
+    uint64_t count, sum;
+    nsec min, max;
+};
+#define HISTOGRAM_SUMS_NONE ((struct histogram_sums){ .min = INT64_MAX })
+static inline void histogram_note_in(struct histogram *histogram, struct histogram_sums *sums,
+                                     nsec latency)
+{
+    sums->count++;
+    sums->sum += (uint64_t)latency;
+    sums->min = latency < sums->min ? latency : sums->min;
+    sums->max = latency > sums->max ? latency : sums->max;
+    histogram->bucket[histogram_index((uint64_t)latency)]++;
+}
+void histogram_add_up(struct histogram *histogram, const struct histogram_sums *sums);
 
 /* Adds `from` to `into`. */
 void histogram_merge(struct histogram *into, const struct histogram *from);

@@ -58,17 +58,21 @@ void crew_room(struct crew *crew)
 
 /* --- operations --- */
 
-void lane_settle(struct lane *lane)
+static void note_pending(struct lane *lane)
 {
-    nsec latencies[TICKS];
+    struct histogram_sums sums = HISTOGRAM_SUMS_NONE;
     uint64_t last = lane->last;
-    unsigned n = lane->pending;
-    for (unsigned i = 0; i < n; i++) {
-        latencies[i] = tick_nsec(&lane->scale, lane->ticks[i] - last);
+    for (unsigned i = 0; i < lane->pending; i++) {
+        histogram_note_in(lane->batch, &sums, tick_nsec(&lane->scale, lane->ticks[i] - last));
         last = lane->ticks[i];
     }
-    histogram_note_each(lane->batch, latencies, n);
+    histogram_add_up(lane->batch, &sums);
     lane->pending = 0;
+}
+
+void lane_settle(struct lane *lane)
+{
+    note_pending(lane);
     lane->last = tick_read(&lane->scale);
 }
 
@@ -130,7 +134,7 @@ static uint32_t switches_since(struct lane *lane, nsec elapsed, nsec cpu)
     return n;
 }
 
-/* The two clocks may drift apart by some parts in a million: no operation is longer than its batch. */
+/* Two CPUs may be a few ticks apart: no operation is longer than its batch. */
 static void within_batch(const struct lane *lane, struct sample *sample)
 {
     if (lane->overlapping || sample->max <= sample->elapsed)
@@ -161,11 +165,12 @@ static void close_batch(struct lane *lane)
 {
     struct histogram *batch = lane->batch;
     atomic_store(&lane->closing, true);
-    nsec end = clock_monotonic(), cpu = clock_thread_cpu();
-    lane_settle(lane);
+    uint64_t end = tick_read(&lane->scale);
+    nsec at = clock_monotonic(), cpu = clock_thread_cpu();
+    note_pending(lane);
     struct sample sample = {
-        .at = end - lane->crew->epoch,
-        .elapsed = end - lane->start,
+        .at = at - lane->crew->epoch,
+        .elapsed = tick_nsec(&lane->scale, end - lane->began),
         .lane = lane->index,
         .ops = batch->count,
         .bytes = lane->bytes,
@@ -225,8 +230,7 @@ static void start_batch(struct lane *lane)
 {
     lane->bytes = lane->errors = 0;
     lane->open = true;
-    lane->start = clock_monotonic();
-    lane_restart(lane);
+    lane->last = lane->began = tick_read(&lane->scale);
     lane->due = lane->last + lane->interval;
 }
 
@@ -241,8 +245,7 @@ bool lane_begin(struct lane *lane)
 void lane_prepared(struct lane *lane)
 {
     lane->cpu = clock_thread_cpu();
-    lane->start = clock_monotonic();
-    lane_restart(lane);
+    lane->last = lane->began = tick_read(&lane->scale);
 }
 
 static uint64_t at_most(uint64_t n, uint64_t batch)

@@ -35,7 +35,8 @@ struct lane {
     bool overlapping;     /* an operation may have been issued before its batch began */
     uint64_t interval;    /* of a batch of time, in ticks */
     uint64_t stride;      /* operations that one lane_admit() admits */
-    nsec start, cpu;      /* of this batch */
+    uint64_t began;       /* of this batch: a tick */
+    nsec cpu;             /* of the thread, when this batch began */
     uint64_t switches;    /* involuntary, of the thread, when last read */
     nsec queued;          /* what it waited for a CPU, likewise */
     uint64_t errors;      /* of this batch */

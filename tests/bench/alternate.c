@@ -289,18 +289,20 @@ static double per(nsec amount, uint64_t ops)
     return (double)amount / (double)ops;
 }
 
-/* What the phase cost beside its blocks, for each operation. */
-static double beside(const struct alternation *a)
+static uint64_t ops_of(const struct block blocks[BLOCKS_MOST])
 {
     uint64_t ops = 0;
     for (unsigned i = 0; i < BLOCKS_MOST; i++)
-        ops += a->blocks[OURS][i].ops;
-    return ops ? per(a->recorder_cpu + atomic_load(&a->startup), ops) : 0;
+        ops += blocks[i].ops;
+    return ops;
 }
 
 static void end_phase(const struct alternation *a, const char *phase)
 {
-    double more = beside(a);
+    /* What the phase cost beside its blocks, for each operation. */
+    uint64_t ops = ops_of(a->blocks[OURS]);
+    double recorder = ops ? per(a->recorder_cpu, ops) : 0;
+    double start = ops ? per(atomic_load(&a->startup), ops) : 0, more = recorder + start;
     for (unsigned i = 0; i < BLOCKS_MOST; i++) {
         const struct block *ours = &a->blocks[OURS][i], *bare = &a->blocks[BARE][i];
         if (ours->ops * 2 < bare->ops || bare->ops * 2 < ours->ops || bare->ops == 0)
@@ -309,8 +311,8 @@ static void end_phase(const struct alternation *a, const char *phase)
                per(bare->cpu, bare->ops), 1e9 / per(ours->wall, ours->ops),
                1e9 / per(bare->wall, bare->ops));
     }
-    fprintf(stderr, "%s: %.1f ns an operation for the recorder and the lanes' start\n", phase,
-            more);
+    fprintf(stderr, "%s: %.1f ns an operation for the recorder, %.1f for the lanes' start\n", phase,
+            recorder, start);
 }
 
 int __real_run_phase(struct run *run, const struct phase *phase, bool *ret_limited,
