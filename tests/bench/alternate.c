@@ -12,11 +12,11 @@
  *     PHASE OURS_CPU_NS_PER_OP BARE_CPU_NS_PER_OP OURS_OPS_PER_SECOND BARE_OPS_PER_SECOND
  *
  * CPU is that of the lanes (CLOCK_THREAD_CPUTIME_ID); to ours are added, spread evenly over the phase's
- * operations, the whole CPU time of the recorder's thread during the phase and of the lanes before their first
- * batch. Names are made within the clock on both sides: the engine counts them up in place, between two calls,
- * where nothing can be left out. The bare calls are the C library's, with one lane as in a program without
- * threads; --direct has them inlined. --first bare makes the twin before the run directory, which some
- * filesystems place by. */
+ * operations, the whole CPU time of the recorder's thread from when the lanes go, as in the runner's own figure,
+ * and of the lanes before their first batch. Names are made within the clock on both sides, for the engine counts
+ * them up in place, between two calls, where nothing can be left out. The bare calls are those of the C library
+ * with one lane as in a program without threads; --direct has them inlined. --first bare makes the twin before
+ * the run directory, which some filesystems place by. */
 #include "engine/crew.h"
 #include "engine/device.h"
 #include "engine/host.h"
@@ -70,7 +70,8 @@ struct alternation {
     bare_fn *visit; /* NULL: list */
     uint64_t batches;
     clockid_t recorder;
-    nsec recorder_start, recorder_cpu;
+    _Atomic nsec recorder_start; /* its CPU time when the first lane went; 0: not yet */
+    nsec recorder_cpu;
     _Atomic nsec startup; /* CPU of the lanes before their first batch */
     struct block blocks[2][BLOCKS_MOST];
 
@@ -189,6 +190,11 @@ static void begin_ours(struct alternation *a, struct seat *seat, struct lane *la
 
 static void first_batch(struct alternation *a, struct seat *seat, struct lane *lane)
 {
+    struct timespec recorder;
+    nsec none = 0;
+    clock_gettime(a->recorder, &recorder);
+    atomic_compare_exchange_strong(&a->recorder_start, &none,
+                                   (nsec)recorder.tv_sec * NSEC_PER_SEC + recorder.tv_nsec);
     seat->begun = true;
     atomic_fetch_add(&a->startup, clock_thread_cpu());
     begin_ours(a, seat, lane);
@@ -281,7 +287,8 @@ static void begin_phase(struct alternation *a, const struct phase *phase)
         if (!a->visit && lseek(a->seats[lane].folder, 0, SEEK_SET) < 0)
             err(1, "cannot rewind the twin");
     }
-    a->recorder_start = clock_thread_cpu();
+    a->recorder_start = 0;
+    pthread_getcpuclockid(pthread_self(), &a->recorder);
 }
 
 static double per(nsec amount, uint64_t ops)

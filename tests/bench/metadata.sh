@@ -46,24 +46,33 @@ unmount() {
 # A round is one process. Its ratio is the median of those of its pairs of blocks, of which there are a hundred
 # for 200,000 files; what ours costs is told as the bare calls' median over that ratio. In every other round
 # the bare calls have the directory that was made first, which some filesystems place by.
+alternate_once() { # alternate_once DIR ROUND ARGUMENT...: leaves lines in $work/pairs
+    local dir=$1 round=$2 first=()
+    shift 2
+    ((round % 2)) || first=(--first bare)
+    sync -f "$dir"
+    "$bin/alternate" "$dir" ${first[@]+"${first[@]}"} "$@" >"$work/pairs" 2>"$work/plimsoll.err" ||
+        { say "alternate failed on $dir:"; tail -n 5 "$work/plimsoll.err" >&2; exit 1; }
+}
+note_pairs() { # note_pairs PHASE BENCH CASE ROUND
+    local cpu bare rate bare_rate
+    read -r cpu bare rate bare_rate < <(awk -v phase="$1" -f "$here/pairs.awk" "$work/pairs")
+    record "$2" "$3" raw "$4" "$bare" "cpu_ns/op" "$bare_rate"
+    record "$2" "$3" plimsoll "$4" "$cpu" "cpu_ns/op" "$rate"
+}
 alternate_on() { # alternate_on KIND THREADS LAYOUT OPERATIONS BENCHES SUFFIX
-    local kind=$1 threads=$2 layout=$3 operations=$4 benches=$5 suffix=$6 round name cpu bare rate bare_rate
-    local dir=$work/$kind first=()
+    local kind=$1 threads=$2 layout=$3 operations=$4 benches=$5 suffix=$6 round name
+    local dir=$work/$kind with=(files="$files" batch=100 threads="$threads" layout="$layout" operations="$operations")
     mount_fresh "$kind" "$dir"
     for ((round = 1; round <= rounds; round++)); do
         say "$kind$suffix: round $round of $rounds, alternating"
-        ((round % 2)) && first=() || first=(--first bare)
-        sync -f "$dir"
-        "$bin/alternate" "$dir" ${first[@]+"${first[@]}"} files="$files" batch=100 threads="$threads" layout="$layout" \
-            operations="$operations" >"$work/pairs" 2>"$work/plimsoll.err" ||
-            { say "alternate failed on $kind:"; tail -n 5 "$work/plimsoll.err" >&2; exit 1; }
+        alternate_once "$dir" $round "${with[@]}"
         for name in $benches; do
-            read -r cpu bare rate bare_rate < <(awk -v phase="$name" -f "$here/pairs.awk" "$work/pairs")
-            local bench=$name
-            [ "$threads" = 1 ] || bench=$name-$threads
-            record "$bench" "$name-$kind$suffix" raw $round "$bare" "cpu_ns/op" "$bare_rate"
-            record "$bench" "$name-$kind$suffix" plimsoll $round "$cpu" "cpu_ns/op" "$rate"
+            note_pairs "$name" "$name$([ "$threads" = 1 ] || echo "-$threads")" "$name-$kind$suffix" $round
         done
+        [ $direct = yes ] || continue
+        alternate_once "$dir" $round --direct "${with[@]}"
+        for name in $benches; do note_pairs "$name" direct "$name-$kind$suffix-direct" $round; done
     done
     unmount "$dir"
 }

@@ -109,10 +109,14 @@ function judge(kase, tool,    part, i, words, got, ok) {
     }
     return words
 }
+function raw_is(bench) {
+    if (bench == "direct") return "; raw: inlined system calls"
+    return bench ~ /^(create|list|stat|remove)/ ? "; raw: a small C program, calls of the C library" : ""
+}
 function table(kase,    part, t, i, count, line, r_mid, r_low, spread) {
     split(kase, part, "\t")
     count = split(tools[kase], t, "\t")
-    printf "%s   %s, %d round%s\n", part[2], unit[kase], rounds[kase], rounds[kase] == 1 ? "" : "s"
+    printf "%s   %s, %d round%s%s\n", part[2], unit[kase], rounds[kase], rounds[kase] == 1 ? "" : "s", raw_is(part[1])
     printf "  %-16s %10s %8s %7s %7s  %-13s %10s %7s\n", "tool", "median", "spread", "ratio", "low95", "range", "ops/s", "wall"
     for (i = 1; i <= count; i++) {
         summarise(kase, t[i], "value")
