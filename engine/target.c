@@ -36,6 +36,10 @@ const struct field target_fields[] = {
     FIELD_CHOICES(struct target, cold, "The ways in which caches may be emptied.",
                   .choices = cold_ways, .preset_text = "fadvise"),
     FIELD_TEXTS(struct target, properties, "The properties of a dataset that a request may set."),
+    FIELD_TEXT(struct target, observe,
+               "The server's Prometheus node exporter, as http://host:9100/metrics; what it says "
+               "is stored beside the figures of this host.",
+               .min = 1, .max = 2000),
     FIELD_BOOL(struct target, allow_reboot, "Whether a job may reboot this machine."),
     FIELD_BOOL(struct target, concurrent, "Whether jobs may run beside others on its device."),
     FIELD_END,
@@ -82,6 +86,33 @@ const char *target_place(const struct target *target)
     return given(target, places[target->kind].key);
 }
 
+/* http(s)://[name:password@]host[:port][/...]. The address may hold a password, so no message shows it. */
+static int check_observe(const char *url, struct problem *why)
+{
+    size_t scheme = text_starts(url, "http://") ? 7 : text_starts(url, "https://") ? 8 : 0;
+    const char *authority = url + scheme, *end = authority + strcspn(authority, "/?#");
+    const char *at = memrchr(authority, '@', (size_t)(end - authority));
+    const char *host = at ? at + 1 : authority;
+    const char *host_end = *host == '[' ? strchr(host, ']') : host + strcspn(host, ":/?#");
+    const char *port = NULL;
+    if (host_end && *host == '[')
+        host_end++;
+    if (host_end && *host_end == ':')
+        port = host_end + 1;
+    for (const char *p = url; *p; p++)
+        if (*p <= ' ' || *p > '~')
+            scheme = 0;
+    if (!scheme || !host_end || host_end == host || host_end > end || (!port && host_end != end))
+        return problem_field(why, "observe",
+                             "observe must be the address of a node exporter, as "
+                             "http://host:9100/metrics or https://...");
+    char *port_end;
+    long number = port && *port >= '0' && *port <= '9' ? strtol(port, &port_end, 10) : 0;
+    if (port && (number < 1 || number > 65535 || port_end != end))
+        return problem_field(why, "observe", "observe: the port must be from 1 to 65535");
+    return 0;
+}
+
 static int check(const struct target *target, struct problem *why)
 {
     static const char *const keys[] = { "path", "url", "dataset" };
@@ -95,6 +126,8 @@ static int check(const struct target *target, struct problem *why)
     if (target->path && !path_is_plain(target->path))
         return problem_field(why, "path", "path must be absolute and without '..', not %s",
                              target->path);
+    if (target->observe && check_observe(target->observe, why) < 0)
+        return -1;
     struct nfs_address address;
     return target->url ? nfs_address_parse(target->url, &address, why) : 0;
 }

@@ -19,6 +19,7 @@ struct target {
     double reserve;          /* share of space and inodes left alone */
     uint64_t cold;           /* bits: how caches may be emptied */
     struct texts properties; /* zfs: what a request may set */
+    char *observe;           /* the server's node exporter; NULL: none */
     bool allow_reboot, concurrent;
 };
 

@@ -10,7 +10,7 @@ mkdir -p "${1:-$root/build/deb}"
 out=$(readlink -f "${1:-$root/build/deb}")
 
 missing=()
-for package in dpkg-dev debhelper cmake ninja-build pkg-config libgsl-dev liburing-dev libbtrfsutil-dev libnfs-dev libinih-dev libjansson-dev libmicrohttpd-dev libpq-dev \
+for package in dpkg-dev debhelper cmake ninja-build pkg-config libgsl-dev liburing-dev libbtrfsutil-dev libnfs-dev libinih-dev libjansson-dev libcurl4-gnutls-dev libmicrohttpd-dev libpq-dev \
     libsodium-dev libsystemd-dev zlib1g-dev; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
 done

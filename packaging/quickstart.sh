@@ -150,7 +150,7 @@ trap 'exit 143' TERM HUP
 # ---- what is needed ---------------------------------------------------------------------------------
 
 packages=(gcc libc6-dev cmake ninja-build pkg-config curl jq util-linux libjansson-dev libgsl-dev liburing-dev libbtrfsutil-dev libnfs-dev libinih-dev
-    libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev postgresql)
+    libsodium-dev libcurl4-gnutls-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev postgresql)
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

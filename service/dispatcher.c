@@ -267,6 +267,7 @@ static int pass(struct dispatcher *dispatcher, struct problem *why)
             look_after(dispatcher, &jobs, why) < 0)
             return -1;
         now_ready(dispatcher);
+        observer_follow(settings->observer, &jobs);
         if ((claimed = claim(dispatcher, &jobs, why)) < 0)
             return -1;
     }

@@ -4,6 +4,7 @@
 #pragma once
 #include "schema/store.h"
 #include "service/ingester.h"
+#include "service/observer.h"
 #include "service/prober.h"
 
 struct dispatcher;
@@ -14,6 +15,7 @@ struct dispatcher_settings {
     struct ingester *ingester;
     struct prober *prober;
     const struct launcher *launcher;
+    struct observer *observer;
     void (*changed)(void *arg, job_id id); /* a job was claimed */
     void (*watched)(void *arg, job_id id); /* some daemon changed a job: the store's hint */
     void (*ready)(void *arg);              /* for the first time */

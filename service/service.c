@@ -10,6 +10,7 @@
 #include "service/folders.h"
 #include "service/ingester.h"
 #include "service/launcher.h"
+#include "service/observer.h"
 #include "service/outage.h"
 #include "service/prober.h"
 #include "service/settings.h"
@@ -36,6 +37,7 @@ struct service {
     struct embedded_postgres *postgres;
     struct store *store;
     struct ingester *ingester;
+    struct observer *observer;
     struct dispatcher *dispatcher;
     struct app app;
     struct server_settings http;
@@ -180,13 +182,15 @@ static int open_workers(struct service *service, struct problem *why)
                                               .changed = job_changed,
                                               .freed = target_freed,
                                               .arg = service };
-    if (ingester_start(&ingest, &service->ingester, why) < 0)
+    if (ingester_start(&ingest, &service->ingester, why) < 0 ||
+        observer_start(service->store, service->prober, &service->observer, why) < 0)
         return -1;
     const struct dispatcher_settings dispatch = { .store = service->store,
                                                   .host = service->settings.host,
                                                   .ingester = service->ingester,
                                                   .prober = service->prober,
                                                   .launcher = &service->launcher,
+                                                  .observer = service->observer,
                                                   .changed = job_changed,
                                                   .watched = job_watched,
                                                   .ready = now_ready,
@@ -343,6 +347,7 @@ struct service *service_close(struct service *service)
         folders_forget_port(service->settings.runtime);
     }
     service->ingester = ingester_stop(service->ingester);
+    service->observer = observer_stop(service->observer);
     service->analyst = analyst_stop(service->analyst);
     service->store = store_close(service->store); /* ends the watch, which nudges the dispatcher */
     service->dispatcher = dispatcher_free(service->dispatcher);

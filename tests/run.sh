@@ -47,9 +47,9 @@ trap 'exit 130' INT TERM HUP
 # ---- tools ----------------------------------------------------------------------------------------
 
 packages=(gcc clang libclang-rt-14-dev libc6-dev cmake ninja-build ccache pkg-config clang-format git curl jq
-    libjansson-dev libgsl-dev liburing-dev libbtrfsutil-dev libnfs-dev libinih-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev libfuse3-dev
+    libjansson-dev libgsl-dev liburing-dev libbtrfsutil-dev libnfs-dev libinih-dev libcurl4-gnutls-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev libfuse3-dev
     quota
-    nfs-ganesha nfs-ganesha-vfs rpcbind zfs-fuse iproute2
+    nfs-ganesha nfs-ganesha-vfs rpcbind zfs-fuse iproute2 prometheus-node-exporter
     postgresql util-linux e2fsprogs xfsprogs btrfs-progs procps chromium)
 install_tools() {
     local package missing=()

@@ -3,7 +3,7 @@
 import uPlot from '/vendor/uPlot.esm.js';
 import { h, text } from './dom.js';
 import { axis } from './format.js';
-import { gaps, positive, zoomed } from './range.js';
+import { positive, zoomed } from './range.js';
 
 const HEIGHT = 320, NARROW = 240;
 export const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -185,18 +185,24 @@ const syncWith = { key: 'time', setSeries: false, scales: ['x', null], filters: 
  */
 export function smallChart({ heading, unit, lines, most = null }, signal) {
     const values = lines.map(() => h('span', { class: 'num' }));
-    const legend = h('ul', { class: 'legend' }, lines.map((line, i) => {
+    const entries = lines.map((line, i) => {
         const swatch = h('i');
         swatch.style.background = `var(--${line.colour})`;
         return h('li', {}, swatch, `${line.label} `, values[i]);
-    }));
+    });
+    const legend = h('ul', { class: 'legend' }, entries);
     const holder = h('div', { class: 'chart small', role: 'img' });
     const element = h('figure', { class: 'host' }, h('figcaption', {}, h('span', {}, heading), legend), holder);
     let plot = null, data = null, made = null;
 
     const read = (index) => lines.forEach((line, i) =>
-        text(values[i], data?.[0].length ? unitText(data[i + 1][index ?? data[0].length - 1]) : ''));
-    const unitText = (n) => unit.format(n);
+        text(values[i], data?.[0].length ? unit.format(valueAt(data[i + 1], index ?? data[0].length - 1)) : ''));
+    /* A moment of another column has no value of this one: the one before it counts. */
+    const valueAt = (column, i) => {
+        while (i > 0 && column[i] === undefined)
+            i--;
+        return column[i];
+    };
 
     function draw() {
         if (!plot || made !== dark.matches) {
@@ -227,7 +233,8 @@ export function smallChart({ heading, unit, lines, most = null }, signal) {
     return {
         element,
         show(points) {
-            data = [points.at, ...lines.map((line) => gaps(points[line.name]))];
+            data = [points.at, ...lines.map((line) => (points[line.name] ?? []).map((v) => (v === undefined || Number.isFinite(v) ? v : null)))];
+            entries.forEach((entry, i) => (entry.hidden = !data[i + 1].some(Number.isFinite)));
             holder.setAttribute('aria-label', `${heading} over ${points.at.length} moments`);
             draw();
         },

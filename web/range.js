@@ -3,6 +3,27 @@
 /** Undefined and NaN become null: a gap. */
 export const gaps = (values) => (values ?? []).map((v) => (Number.isFinite(v) ? v : null));
 
+/**
+ * Columns over two lists of moments as columns over all of them: undefined is a moment of the other list, over
+ * which a line goes on; null is a figure that is missing.
+ * @param more [name in the result, (points) => column]
+ */
+export function aligned(points, other, more) {
+    const at = [...new Set([...points.at, ...other.at])].sort((a, b) => a - b);
+    const place = new Map(at.map((t, i) => [t, i]));
+    const spread = (moments, values) => {
+        const column = new Array(at.length).fill(undefined);
+        gaps(values).forEach((value, i) => (column[place.get(moments[i])] = value));
+        return column;
+    };
+    const all = { at };
+    for (const [name, values] of Object.entries(points).filter(([name]) => name !== 'at'))
+        all[name] = spread(points.at, values);
+    for (const [name, columnOf] of more)
+        all[name] = spread(other.at, columnOf(other));
+    return all;
+}
+
 /** On a logarithmic scale nothing at or below zero can be shown: gaps. */
 export const positive = (values) => values.map((v) => (v > 0 ? v : null));
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { axis, bytes, count, duration, figure, localTime, number, percent, quantity, rate, seconds, title, utcTime } from '../../web/format.js';
 import { fieldsOf, hint, numberOrText, pairs, pointerOwner, valueOf } from '../../web/form.js';
 import { backoff } from '../../web/poll.js';
-import { gaps, positive, rangeOf, zoomed } from '../../web/range.js';
+import { aligned, gaps, positive, rangeOf, zoomed } from '../../web/range.js';
 import { cleanupWords, limitWords } from '../../web/words.js';
 import { byPhase, marksOf } from '../../web/views/findings.js';
 
@@ -31,6 +31,13 @@ test('shows what is unknown as a dash and never as 0', () => {
     assert.equal(quantity(undefined, 'ns'), '–');
     assert.equal(localTime(null), '–');
     assert.deepEqual(gaps([1, null, undefined, NaN, 0]), [1, null, null, null, 0]);
+});
+
+test('sets the columns of two hosts beside each other, over the moments of both', () => {
+    const joined = aligned({ at: [1, 3], load1: [5, null] }, { at: [2, 3], load1: [7, 8], x: [0, 0] }, [['server', (other) => other.load1]]);
+    assert.deepEqual(joined, { at: [1, 2, 3], load1: [5, undefined, null], server: [undefined, 7, 8] });
+    assert.deepEqual(aligned({ at: [], load1: [] }, { at: [2], load1: [7] }, [['server', (other) => other.load1]]),
+        { at: [2], load1: [undefined], server: [7] });
 });
 
 test('gives measured times three digits in the unit that fits', () => table(seconds, [

@@ -26,8 +26,14 @@ static void reads_targets_in_their_order(void **state)
     struct targets targets = load("[service]\nlisten = whatever\n"
                                   "[target scratch]\nkind = directory\npath = /srv/scratch\n"
                                   "run_as = nobody\nreserve = 10%\ncold = remount, drop-caches\n"
-                                  "[target b]\npath = /b\nconcurrent = yes\n");
-    assert_int_equal(targets.n, 2);
+                                  "observe = https://me:secret@[::1]:9100/metrics?x\n"
+                                  "[target b]\npath = /b\nconcurrent = yes\n"
+                                  "[target c]\npath = /c\nobserve = http://filer\n");
+    assert_int_equal(targets.n, 3);
+    assert_string_equal(targets_find(&targets, "c")->observe, "http://filer");
+    assert_string_equal(targets_find(&targets, "scratch")->observe,
+                        "https://me:secret@[::1]:9100/metrics?x");
+    assert_null(targets_find(&targets, "b")->observe);
     const struct target *scratch = targets_find(&targets, "scratch");
     const struct target *b = targets_find(&targets, "b");
     assert_ptr_equal(scratch, &targets.at[0]);
@@ -40,7 +46,7 @@ static void reads_targets_in_their_order(void **state)
     assert_null(b->run_as);
     assert_float_equal(b->reserve, 0.05, 1e-12);
     assert_true(b->concurrent);
-    assert_null(targets_find(&targets, "c"));
+    assert_null(targets_find(&targets, "d"));
     targets_done(&targets);
     assert_int_equal(targets.n, 0);
 }
@@ -76,6 +82,25 @@ static void refuses_what_cannot_be_a_target(void **state)
           ":1: url must be as nfs://host/export, not nfs:///x" },
         { "[target a]\nkind = nfs\nurl = nfs://h/x?version=3&soft=1\n",
           ":1: url may end in ?version=3&nfsport=N&mountport=N, not in soft=1" },
+        { "[target a]\npath = /x\nobserve = filer:9100\n",
+          ":1: observe must be the address of a node exporter, as http://host:9100/metrics or "
+          "https://..." },
+        { "[target a]\npath = /x\nobserve = file:///etc/passwd\n",
+          ":1: observe must be the address of a node exporter, as http://host:9100/metrics or "
+          "https://..." },
+        { "[target a]\npath = /x\nobserve = http://me:secret@/metrics\n",
+          ":1: observe must be the address of a node exporter, as http://host:9100/metrics or "
+          "https://..." },
+        { "[target a]\npath = /x\nobserve = http://[::1/metrics\n",
+          ":1: observe must be the address of a node exporter, as http://host:9100/metrics or "
+          "https://..." },
+        { "[target a]\npath = /x\nobserve = http://a b/metrics\n",
+          ":1: observe must be the address of a node exporter, as http://host:9100/metrics or "
+          "https://..." },
+        { "[target a]\npath = /x\nobserve = https://me:secret@h:99999/metrics\n",
+          ":1: observe: the port must be from 1 to 65535" },
+        { "[target a]\npath = /x\nobserve = http://h:/metrics\n",
+          ":1: observe: the port must be from 1 to 65535" },
         { "[target a]\nkind = zfs\n",
           ":1: dataset must be given: the dataset under which runs make theirs, as tank/bench" },
         { "[target a]\npath = /x\nreserve = 100%\n",
