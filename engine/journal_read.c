@@ -432,6 +432,30 @@ int journal_next(struct journal_reader *reader, const struct journal_record **re
     return 1;
 }
 
+static int read_shares(const json_t *json, struct ledger_shares *shares, struct problem *why)
+{
+    const json_t *clients = json_object_get(json, "clients"), *ids = json_object_get(json, "ids");
+    uint64_t first = count_of(json, "first");
+    bool known = shares->clients.n > 0;
+    for (int i = 0; share_means[i]; i++)
+        if (strcmp(share_means[i], text_of(json, "means")) == 0)
+            shares->means = i;
+    snprintf(shares->root, sizeof shares->root, "%s", text_of(json, "root"));
+    shares->prefix = text_of(json, "prefix")[0];
+    shares->claimed = count_of(json, "claimed");
+    for (size_t i = 0; i < json_array_size(clients) && !known; i++) {
+        const char *client = json_string_value(json_array_get(clients, i));
+        if (client && ledger_share_to(shares, client, why))
+            return -1;
+    }
+    for (size_t i = 0; i < json_array_size(ids); i++) {
+        json_int_t id = json_integer_value(json_array_get(ids, i));
+        if (first + i == shares->n && ledger_share_add(shares, (uint16_t)id, why))
+            return -1;
+    }
+    return 0;
+}
+
 int journal_read_made(const struct journal_record *record, struct ledger *made, struct problem *why)
 {
     const json_t *identities = json_object_get(record->json, "identities");
@@ -446,5 +470,6 @@ int journal_read_made(const struct journal_record *record, struct ledger *made, 
         if (first + i == made->n && ledger_add(made, identity ? identity : "", why))
             return -1;
     }
-    return 0;
+    const json_t *shares = json_object_get(record->json, "shares");
+    return shares ? read_shares(shares, &made->shares, why) : 0;
 }

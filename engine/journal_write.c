@@ -370,6 +370,19 @@ static json_t *latency_json(const struct latency *latency, const struct histogra
         "p99", (json_int_t)latency->p99, "p999", (json_int_t)latency->p999, "buckets", buckets);
 }
 
+static json_t *shares_json(const struct ledger_shares *shares)
+{
+    json_t *clients = json_array(), *ids = json_array();
+    char prefix[2] = { shares->prefix, '\0' };
+    for (size_t i = 0; i < shares->clients.n; i++)
+        json_array_append_new(clients, json_string(shares->clients.at[i]));
+    for (uint64_t i = shares->told; i < shares->n; i++)
+        json_array_append_new(ids, json_integer(shares->ids[i]));
+    return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:o}", "means", share_means[shares->means],
+                     "root", shares->root, "prefix", prefix, "clients", clients, "claimed",
+                     (json_int_t)shares->claimed, "first", (json_int_t)shares->told, "ids", ids);
+}
+
 int journal_made(struct journal *journal, unsigned run, unsigned leg, const struct ledger *made,
                  uint64_t first, struct problem *why)
 {
@@ -385,6 +398,8 @@ int journal_made(struct journal *journal, unsigned run, unsigned leg, const stru
     for (uint64_t i = first; i < made->n; i++)
         json_array_append_new(identities, json_string(made->at[i]));
     json_object_set_new(record, "identities", identities);
+    if (made->shares.claimed)
+        json_object_set_new(record, "shares", shares_json(&made->shares));
     return journal_append(journal, record, why);
 }
 

@@ -85,6 +85,7 @@ int run_made_tell(struct run *run, struct problem *why)
     if (journal_made(with->journal, with->run, with->leg, &run->made, run->made_told, why))
         return -1;
     run->made_told = run->made.n;
+    run->made.shares.told = run->made.shares.n;
     return journal_sync(with->journal, why);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/io/nfs.h"
 #include "engine/io/nfs_wire.h"
 #include "engine/mountinfo.h"
+#include "engine/provision/sharer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,27 @@ const struct field target_fields[] = {
                "The server's Prometheus node exporter, as http://host:9100/metrics; what it says "
                "is stored beside the figures of this host.",
                .min = 1, .max = 2000),
+    FIELD_CHOICE(
+        struct target, share,
+        "How a job may share by NFS what it makes: not at all, by the property sharenfs of "
+        "datasets, by exportfs and the kernel's server, or by nfs-ganesha, over D-Bus.",
+        .choices = share_means, .preset_text = "none"),
+    FIELD_TEXTS(struct target, share_clients,
+                "To whom it is shared: addresses, networks as 10.0.0.0/8, names of hosts.",
+                .preset_text = "127.0.0.1"),
+    FIELD_TEXTS(
+        struct target, share_options,
+        "With which options: as exportfs takes them, rw,no_subtree_check when none is given; for "
+        "ganesha those of a CLIENT block, as Squash=No_Root_Squash, beside Access_Type=RW."),
+    FIELD_TEXT(struct target, share_pseudo,
+               "Under which pseudo path the exports of jobs stand; for ganesha.", .min = 2,
+               .max = 200, .preset_text = "/plimsoll"),
+    FIELD_COUNT(struct target, share_id_first,
+                "The first of the export ids that jobs may use; for ganesha.", .min = 1,
+                .max = UINT16_MAX, .preset = 20000),
+    FIELD_COUNT(struct target, share_id_last,
+                "The last of them. What others export under one of them is left alone.", .min = 1,
+                .max = UINT16_MAX, .preset = UINT16_MAX),
     FIELD_BOOL(struct target, allow_reboot, "Whether a job may reboot this machine."),
     FIELD_BOOL(struct target, concurrent, "Whether jobs may run beside others on its device."),
     FIELD_END,
@@ -126,7 +148,8 @@ static int check(const struct target *target, struct problem *why)
     if (target->path && !path_is_plain(target->path))
         return problem_field(why, "path", "path must be absolute and without '..', not %s",
                              target->path);
-    if (target->observe && check_observe(target->observe, why) < 0)
+    if (sharing_check_target(target, why) ||
+        (target->observe && check_observe(target->observe, why) < 0))
         return -1;
     struct nfs_address address;
     return target->url ? nfs_address_parse(target->url, &address, why) : 0;

@@ -20,6 +20,10 @@ struct target {
     uint64_t cold;           /* bits: how caches may be emptied */
     struct texts properties; /* zfs: what a request may set */
     char *observe;           /* the server's node exporter; NULL: none */
+    int share;               /* enum share_means: how jobs may share what they make */
+    struct texts share_clients, share_options;
+    char *share_pseudo;                     /* ganesha: under which its exports stand */
+    uint64_t share_id_first, share_id_last; /* ganesha: the export ids that jobs may use */
     bool allow_reboot, concurrent;
 };
 

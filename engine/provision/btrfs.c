@@ -141,6 +141,11 @@ static int cycle(struct pool *pool, uint64_t n, struct problem *why)
     return 0;
 }
 
+static int place(struct pool *pool, char root[SHARE_ROOT], char *prefix, struct problem *why)
+{
+    return provision_place(&pool->with, 'f', root, prefix, why);
+}
+
 static int list(struct pool *pool, uint64_t *ret, struct problem *why)
 {
     return provision_count(pool->with.folder, 'f', pool->with.made->claimed, ret, why);
@@ -212,6 +217,7 @@ const struct provisioner provision_btrfs = {
     .create = create,
     .mount = mount_one,
     .identify = identify,
+    .place = place,
     .list = list,
     .cycle = cycle,
     .destroy = destroy,

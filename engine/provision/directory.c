@@ -33,6 +33,11 @@ static int create(struct pool *pool, uint64_t number, struct problem *why unused
     return mkdirat(pool->with.folder, name, 0700) == 0 ? 0 : errno;
 }
 
+static int place(struct pool *pool, char root[SHARE_ROOT], char *prefix, struct problem *why)
+{
+    return provision_place(&pool->with, 'f', root, prefix, why);
+}
+
 static int list(struct pool *pool, uint64_t *ret, struct problem *why)
 {
     return provision_count(pool->with.folder, 'f', pool->with.made->claimed, ret, why);
@@ -71,6 +76,7 @@ const struct provisioner provision_directory = {
     .open = open_pool,
     .close = close_pool,
     .create = create,
+    .place = place,
     .list = list,
     .destroy = destroy,
     .clean = clean,

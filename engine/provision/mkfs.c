@@ -183,6 +183,11 @@ static void closedir_cell(DIR **dir)
         closedir(*dir);
 }
 
+static int place(struct pool *pool, char root[SHARE_ROOT], char *prefix, struct problem *why)
+{
+    return provision_place(&pool->with, 'm', root, prefix, why);
+}
+
 static int list(struct pool *pool, uint64_t *ret, struct problem *why)
 {
     return provision_count(pool->with.folder, 'i', pool->with.made->claimed, ret, why);
@@ -330,6 +335,7 @@ const struct provisioner provision_mkfs = {
     .create = create,
     .mount = mount_one,
     .identify = identify,
+    .place = place,
     .list = list,
     .cycle = cycle,
     .boot = boot,

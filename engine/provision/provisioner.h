@@ -44,6 +44,8 @@ struct provisioner {
     /* 0; an errno of the target; -1 with a tool's words. */
     int (*create)(struct pool *pool, uint64_t number, struct problem *why);
     int (*mount)(struct pool *pool, uint64_t number, struct problem *why);
+    /* Where they are mounted, as ROOT/PREFIXNUMBER, once the parent is there. */
+    int (*place)(struct pool *pool, char root[SHARE_ROOT], char *prefix, struct problem *why);
     /* By what number first, first + 1, ... up to end are known again, into `made`. NULL: by name and owner. */
     int (*identify)(struct pool *pool, uint64_t end, struct problem *why);
     /* How many there are, as the system lists them. */
@@ -80,6 +82,9 @@ struct numbers {
 must_check int provision_destroy_all(const struct provisioner *with, struct pool *pool,
                                      const struct numbers *numbers, char prefix, struct run *run,
                                      struct problem *why);
+/* struct provisioner's place() of those whose filesystems are mounted in the run directory. */
+must_check int provision_place(const struct provision *with, char of_names, char root[SHARE_ROOT],
+                               char *prefix, struct problem *why);
 /* How many entries of the folder have the name of a number below `below`. */
 must_check int provision_count(int folder, char prefix, uint64_t below, uint64_t *ret,
                                struct problem *why);

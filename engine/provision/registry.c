@@ -1,4 +1,6 @@
 #include "engine/provision/provisioner.h"
+
+#include "engine/base/text.h"
 #include "engine/workspace.h"
 
 #include <dirent.h>
@@ -39,6 +41,15 @@ bool provision_limit(const struct problem *words, struct limit *ret)
             return true;
         }
     return false;
+}
+
+int provision_place(const struct provision *with, char of_names, char root[SHARE_ROOT],
+                    char *prefix, struct problem *why)
+{
+    if (text_fit(root, SHARE_ROOT, "%s", with->path) < 0)
+        return problem_set(why, PROBLEM_UNSUPPORTED, "the path of the run directory is too long");
+    *prefix = of_names;
+    return 0;
 }
 
 static void closedir_cell(DIR **dir)

@@ -246,6 +246,26 @@ static int create(struct pool *pool, uint64_t number, struct problem *why)
     return spawn_run_until(pool->with.stop, argv, TOOL_DEADLINE, NULL, 0, why);
 }
 
+/* Children are mounted below where their parent is. */
+static int place(struct pool *pool, char root[SHARE_ROOT], char *prefix, struct problem *why)
+{
+    char point[ANSWER];
+    const char *const argv[] = {
+        "zfs", "get", "-H", "-o", "value", "mountpoint", pool->parent, NULL
+    };
+    if (spawn_run_until(pool->with.stop, argv, TOOL_DEADLINE, point, sizeof point, why))
+        return -1;
+    point[strcspn(point, "\n")] = '\0';
+    if (point[0] != '/' || point[strcspn(point, " \t\"'\\#:,;{}")])
+        return problem_set(why, PROBLEM_UNSUPPORTED,
+                           "what is mounted at %.200s cannot be shared: it must be a path, without "
+                           "spaces, quotes and any of \\ # : , ; { }",
+                           point);
+    snprintf(root, SHARE_ROOT, "%s", point);
+    *prefix = 'f';
+    return 0;
+}
+
 /* Of at most AT_ONCE, in the order of their numbers. */
 static int identify_some(struct pool *pool, uint64_t end, struct problem *why)
 {
@@ -532,6 +552,7 @@ const struct provisioner provision_zfs = {
     .make_parent = make_parent,
     .create = create,
     .identify = identify,
+    .place = place,
     .list = list,
     .cycle = cycle,
     .boot = boot,

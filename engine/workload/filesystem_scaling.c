@@ -1,6 +1,6 @@
 /* How the time to create a filesystem, and to bring all back, grows with the number already there. */
 #include "engine/lane.h"
-#include "engine/provision/provisioner.h"
+#include "engine/provision/sharer.h"
 #include "engine/slowdown.h"
 #include "engine/workload/filesystem_scaling_legs.h"
 #include "engine/workload/workload.h"
@@ -10,6 +10,7 @@
 
 struct filesystem_scaling {
     uint64_t filesystems, batch;
+    int share; /* 0: none */
     int cycle; /* enum cycle */
     uint64_t cycle_every;
     nsec reboot_within;
@@ -24,6 +25,7 @@ struct filesystem_scaling {
 
 enum { DO_CREATE = 1, DO_LIST = 2, DO_CYCLE = 4, DO_DESTROY = 8 };
 
+static const char *const shares[] = { "none", "nfs", NULL };
 static const char *const cycles[] = { "none", "remount", "import", "reboot", NULL };
 static const char *const operations[] = { "create", "list", "cycle", "destroy", NULL };
 static const char *const kinds[] = { "ext4", "xfs", NULL };
@@ -34,6 +36,10 @@ static const struct field params[] = {
                 .min = 1, .max = 9999999, .preset = 1000, .unit = "filesystems"),
     FIELD_COUNT(struct filesystem_scaling, batch, "Filesystems timed together.", .min = 1,
                 .max = 1e6, .preset = 100, .unit = "filesystems"),
+    FIELD_CHOICE(struct filesystem_scaling, share,
+                 "Whether each is shared by NFS once it is there, timed apart, by the means that "
+                 "the target allows.",
+                 .choices = shares, .preset_text = "none"),
     FIELD_CHOICE(
         struct filesystem_scaling, cycle,
         "How all are taken away and brought back: unmounted and mounted, by export and import "
@@ -92,6 +98,8 @@ static int check_target(const struct filesystem_scaling *with, const struct targ
         return problem_field(why, "/params/cycle",
                              "a target of kind %s cannot be brought back by %s",
                              target_kinds[target->kind], cycles[with->cycle]);
+    if (with->share && sharing_check(target, with->filesystems, why))
+        return -1;
     for (size_t i = 0; i < with->properties.n; i++)
         if (!is_allowed(target, with->properties.at[i]))
             return problem_field(why, "/params/properties",
@@ -111,6 +119,8 @@ static int check(const void *params_, const struct target *target, struct proble
     if (with->cycle == CYCLE_REMOUNT && !with->mounted)
         return problem_field(why, "/params/cycle",
                              "what is not mounted cannot be brought back by remount");
+    if (with->share && !with->mounted)
+        return problem_field(why, "/params/share", "what is not mounted cannot be shared");
     if (with->cycle == CYCLE_REBOOT && with->stop_when_slower_than > 0)
         return problem_field(
             why, "/params/stop_when_slower_than",
@@ -128,8 +138,10 @@ struct site {
     const struct provisioner *provisioner;
     struct pool *pool; /* NULL: nothing is done */
     struct ledger *made;
+    struct sharing *sharing; /* NULL: nothing is shared */
     /* of the one lane that works at a time; read after it has ended */
     uint64_t created, mounted, destroyed, stranger; /* stranger: 0, or its number plus 1 */
+    uint64_t shared, unshared;
     uint64_t listed;
     struct legs earlier;
     bool reboot_due; /* the leg is to end here */
@@ -190,11 +202,46 @@ static int mount_lane(struct lane *lane, const void *arg, struct problem *why)
                      &site->mounted, NULL, why);
 }
 
-/* What is not ours any more counts as gone: it is found and told by clean-up. */
-static int destroy_one(struct pool *pool, uint64_t number, const struct provisioner *with,
-                       struct problem *why)
+static int share_lane(struct lane *lane, const void *arg, struct problem *why)
 {
-    int foreign = with->destroy(pool, number, why);
+    struct site *site = *(struct site *const *)arg;
+    uint64_t number, n;
+    while ((n = lane_claim(lane, &number)) > 0)
+        for (uint64_t end = number + n; number < end; number++) {
+            int result =
+                judge(lane, sharing_share(site->sharing, number, why), number, "share", why);
+            if (result)
+                return result < 0 ? -1 : 0;
+            site->shared++;
+            if (!lane_note(lane, 0))
+                return 0;
+        }
+    return 0;
+}
+
+static int unshare_lane(struct lane *lane, const void *arg, struct problem *why)
+{
+    struct site *site = *(struct site *const *)arg;
+    uint64_t number, n;
+    while ((n = lane_claim(lane, &number)) > 0)
+        for (uint64_t end = number + n; number < end; number++) {
+            if (sharing_unshare(site->sharing, number, why))
+                return problem_during(why, "filesystem %llu: ", (unsigned long long)number);
+            site->unshared++;
+            if (!lane_note(lane, 0))
+                return 0;
+        }
+    return 0;
+}
+
+/* What is not ours any more counts as gone: it is found and told by clean-up. */
+static int destroy_one(struct site *site, uint64_t number, struct problem *why)
+{
+    bool is_shared =
+        number >= site->unshared && number < site->shared; /* no time was left for it */
+    if (is_shared && sharing_unshare(site->sharing, number, why))
+        return -1;
+    int foreign = site->provisioner->destroy(site->pool, number, why);
     return foreign < 0 ? -1 : 0;
 }
 
@@ -204,13 +251,23 @@ static int destroy_lane(struct lane *lane, const void *arg, struct problem *why)
     uint64_t number, n;
     while ((n = lane_claim(lane, &number)) > 0)
         for (uint64_t end = number + n; number < end; number++) {
-            if (site->pool && destroy_one(site->pool, number, site->provisioner, why))
+            if (site->pool && destroy_one(site, number, why))
                 return problem_during(why, "filesystem %llu: ", (unsigned long long)number);
             site->destroyed++;
             if (!lane_note(lane, 0))
                 return 0;
         }
     return 0;
+}
+
+/* All are away and back, and shared again where they were. */
+static int cycle_all(struct site *site, struct problem *why)
+{
+    if (site->sharing && sharing_withdraw(site->sharing, site->shared, why))
+        return -1;
+    if (site->provisioner->cycle(site->pool, site->created, why))
+        return -1;
+    return site->sharing ? sharing_restore(site->sharing, site->shared, why) : 0;
 }
 
 /* One cycle, at the number that is in place. */
@@ -221,7 +278,7 @@ static int cycle_lane(struct lane *lane, const void *arg, struct problem *why)
     lane->load = site->created;
     if (lane_claim(lane, &number) == 0)
         return 0;
-    if (site->pool && site->provisioner->cycle(site->pool, site->created, why))
+    if (site->pool && cycle_all(site, why))
         return -1;
     lane_note(lane, 0);
     return 0;
@@ -254,13 +311,14 @@ static int parent_lane(struct lane *lane, const void *arg, struct problem *why)
 
 /* What goes on in turns: each a phase, worked in stretches. */
 struct turns {
-    struct stage *create, *mount, *cycle;
+    struct stage *create, *mount, *share, *cycle;
 };
 
 static void turns_done(struct turns *turns)
 {
     stage_free(turns->create);
     stage_free(turns->mount);
+    stage_free(turns->share);
     stage_free(turns->cycle);
 }
 
@@ -306,6 +364,12 @@ static int open_turns(struct run *run, struct site *const *site, struct turns *t
          strcmp(provisioner->name, "mkfs") == 0) &&
         stage_open(run, &phase, &turns->mount, why))
         return -1;
+    phase.before = (*site)->earlier.shared;
+    phase.worked = (*site)->earlier.share_ns;
+    phase.name = "share";
+    phase.body = share_lane;
+    if ((*site)->sharing && stage_open(run, &phase, &turns->share, why))
+        return -1;
     phase.before = 0;
     phase.worked = 0;
     phase.name = "cycle";
@@ -326,11 +390,13 @@ static int account(struct run *run, struct site *site, uint64_t next, struct pro
         return 0;
     if (site->provisioner->identify && site->provisioner->identify(site->pool, site->created, why))
         return -1;
+    if (site->sharing && next && sharing_claim(site->sharing, next, why))
+        return -1;
     site->made->claimed = next > site->made->claimed ? next : site->made->claimed;
     return run_made_tell(run, why);
 }
 
-/* One stretch: some are created and mounted. 1: no more are to come. */
+/* One stretch: some are created, mounted and shared. 1: no more are to come. */
 static int bring(struct run *run, struct site *site, struct turns *turns, uint64_t until,
                  struct problem *why)
 {
@@ -342,7 +408,11 @@ static int bring(struct run *run, struct site *site, struct turns *turns, uint64
     if (over && account(run, site, 0, why)) /* how far it came */
         return -1;
     int unmounted = turns->mount ? stage_work(turns->mount, site->created, why) : 0;
-    return unmounted < 0 ? -1 : over || unmounted || site->created < until;
+    if (unmounted < 0)
+        return -1;
+    uint64_t there = turns->mount ? site->mounted : site->created;
+    int unshared = turns->share ? stage_work(turns->share, there, why) : 0;
+    return unshared < 0 ? -1 : over || unmounted || unshared || site->created < until;
 }
 
 static int take_turns(struct run *run, struct site *site, struct turns *turns, struct problem *why)
@@ -365,7 +435,7 @@ static int take_turns(struct run *run, struct site *site, struct turns *turns, s
 /* Each is ended, whatever became of the others; the first failure is the one that is told. */
 static int end_turns(struct turns *turns, struct problem *why)
 {
-    struct stage *const stages[] = { turns->create, turns->mount, turns->cycle };
+    struct stage *const stages[] = { turns->create, turns->mount, turns->share, turns->cycle };
     int result = 0;
     bool limited;
     for (size_t i = 0; i < COUNT_OF(stages); i++) {
@@ -395,8 +465,10 @@ static int create_all(struct run *run, struct site *site, struct problem *why)
     int ended = end_turns(&turns, why);
     site->earlier = (struct legs){ .created = site->created,
                                    .mounted = site->mounted,
+                                   .shared = site->shared,
                                    .create_ns = stage_worked(turns.create),
-                                   .mount_ns = turns.mount ? stage_worked(turns.mount) : 0 };
+                                   .mount_ns = turns.mount ? stage_worked(turns.mount) : 0,
+                                   .share_ns = turns.share ? stage_worked(turns.share) : 0 };
     if (worked && !why->code)
         *why = broken;
     return worked || ended ? -1 : 0;
@@ -442,6 +514,7 @@ static int come_back(struct run *run, struct site *site, struct problem *why)
         return -1;
     site->created = site->earlier.created;
     site->mounted = site->earlier.mounted;
+    site->shared = site->earlier.shared;
     if ((provisioner->boot && provisioner->boot(site->pool, site->created, &brought_back, why)) ||
         provisioner->list(site->pool, &there, why))
         return problem_during(why, "after the reboot: ");
@@ -450,6 +523,8 @@ static int come_back(struct run *run, struct site *site, struct problem *why)
                            "after the reboot the system shows %llu filesystems where %llu were "
                            "created",
                            (unsigned long long)there, (unsigned long long)site->created);
+    if (site->sharing && sharing_restore(site->sharing, site->shared, why))
+        return problem_during(why, "after the reboot: ");
     return legs_tell(run, site->created, brought_back, why);
 }
 
@@ -473,11 +548,17 @@ static int measure(struct run *run, struct site *site, struct problem *why)
                run_simple(run, site, "parent", 1, 1, parent_lane, why)) {
         return -1;
     }
+    if (!run_resumed(run) && site->sharing &&
+        sharing_begin(site->sharing, site->provisioner, site->pool, why))
+        return -1;
     if (site->created < site->with->filesystems && create_all(run, site, why))
         return -1;
     if (site->reboot_due)
         return restart(run, site, why);
     if (site->created && wanted & DO_LIST && list_all(run, site, why))
+        return -1;
+    if (site->shared && wanted & DO_DESTROY &&
+        run_simple(run, site, "unshare", site->shared, site->with->batch, unshare_lane, why))
         return -1;
     if (site->created && wanted & DO_DESTROY)
         return run_simple(run, site, "destroy", site->created, site->with->batch, destroy_lane,
@@ -513,7 +594,11 @@ static int run_all(struct run *run, const void *params_, struct problem *why)
     if (check_target(with, provision.target, why) ||
         site.provisioner->open(&provision, &site.pool, why))
         return -1;
-    int result = provision_begin(run, provision.folder, why) ? -1 : measure(run, &site, why);
+    int result = provision_begin(run, provision.folder, why) ||
+                         (with->share && sharing_open(&provision, &site.sharing, why))
+                     ? -1
+                     : measure(run, &site, why);
+    sharing_close(site.sharing);
     site.provisioner->close(site.pool);
     return result;
 }
@@ -530,7 +615,7 @@ static int unmake(struct run *run, const struct filesystem_scaling *with, struct
         return 0;
     if (provision.folder >= 0)
         provision_unprobe(provision.folder, made);
-    if (provisioner->open(&provision, &pool, why))
+    if (sharing_clean(run, &provision, why) || provisioner->open(&provision, &pool, why))
         return -1;
     int result = provisioner->clean(pool, run, why);
     provisioner->close(pool);

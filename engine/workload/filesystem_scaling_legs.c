@@ -2,28 +2,31 @@
 
 #include "engine/base/text.h"
 
-#define LAYOUT(COUNT, TIME) "created " COUNT " mounted " COUNT " create_ns " TIME " mount_ns " TIME
+#define LAYOUT(COUNT, TIME)                                                                  \
+    "created " COUNT " mounted " COUNT " shared " COUNT " create_ns " TIME " mount_ns " TIME \
+    " share_ns " TIME
 
 int legs_write(const struct legs *legs, char text[LEGS_TEXT], struct problem *why)
 {
     return text_fit(text, LEGS_TEXT, LAYOUT("%llu", "%lld"), (unsigned long long)legs->created,
-                    (unsigned long long)legs->mounted, (long long)legs->create_ns,
-                    (long long)legs->mount_ns)
+                    (unsigned long long)legs->mounted, (unsigned long long)legs->shared,
+                    (long long)legs->create_ns, (long long)legs->mount_ns,
+                    (long long)legs->share_ns)
                ? problem_set(why, PROBLEM_INTERNAL, "what the next leg is to know is too long")
                : 0;
 }
 
 int legs_read(const char *text, struct legs *ret, struct problem *why)
 {
-    unsigned long long created, mounted;
-    long long create_ns, mount_ns;
+    unsigned long long created, mounted, shared;
+    long long create_ns, mount_ns, share_ns;
     int n = 0;
-    if (sscanf(text, LAYOUT("%llu", "%lld") "%n", &created, &mounted, &create_ns, &mount_ns, &n) !=
-            4 ||
+    if (sscanf(text, LAYOUT("%llu", "%lld") "%n", &created, &mounted, &shared, &create_ns,
+               &mount_ns, &share_ns, &n) != 6 ||
         text[n])
         return problem_set(why, PROBLEM_BAD_SYNTAX,
                            "the leg before the reboot left no state of this workload: %.80s", text);
-    *ret = (struct legs){ created, mounted, create_ns, mount_ns };
+    *ret = (struct legs){ created, mounted, shared, create_ns, mount_ns, share_ns };
     return 0;
 }
 

@@ -4,10 +4,10 @@
 
 /* What earlier legs did. */
 struct legs {
-    uint64_t created, mounted;
-    nsec create_ns, mount_ns; /* the phases' time, for their deadline */
+    uint64_t created, mounted, shared;
+    nsec create_ns, mount_ns, share_ns; /* the phases' time, for their deadline */
 };
-enum { LEGS_TEXT = 128 };
+enum { LEGS_TEXT = 192 };
 must_check int legs_write(const struct legs *legs, char text[LEGS_TEXT], struct problem *why);
 must_check int legs_read(const char *text, struct legs *ret, struct problem *why);
 
