@@ -26,6 +26,7 @@ struct server {
     int file; /* the export's description, which ganesha reads: it has no name, so that none is left */
     char file_path[64];  /* the same, for others */
     unsigned char *used; /* bits, by export id: somebody has it */
+    bool looked;         /* nothing was shared since that was found out */
 };
 
 static struct server *close_server(struct server *server)
@@ -209,30 +210,6 @@ static int probe(const struct target *target unused, struct problem *why)
     return there < 0 ? -1 : there ? 0 : absent(why);
 }
 
-/* A clean-up finds that the server is gone: its exports were with it alone. */
-static int open_server(const struct sharing_with *with, struct server **ret, struct problem *why)
-{
-    struct server *server = calloc(1, sizeof *server);
-    if (!server)
-        return problem_memory(why);
-    server->with = *with;
-    server->file = -1;
-    int there = -1;
-    if (!(server->used = malloc(IDS / 8)))
-        problem_memory(why);
-    else if ((server->file = memfd_create("export", MFD_CLOEXEC)) < 0)
-        problem_errno(why, errno, "cannot make a file in memory");
-    else if (open_bus(&server->bus, why) == 0)
-        there = find_service(server->bus, why);
-    if (there <= 0) {
-        close_server(server);
-        return there < 0 ? -1 : with->shares->claimed ? 1 : absent(why);
-    }
-    snprintf(server->file_path, sizeof server->file_path, "/proc/%d/fd/%d", getpid(), server->file);
-    *ret = server;
-    return 0;
-}
-
 /* --- numbers --- */
 
 static bool is_used(const struct server *server, uint64_t id)
@@ -286,8 +263,7 @@ static int look_who_is_there(struct server *server, struct problem *why)
     int error = read_ids(server, reply);
     if (error < 0)
         return broken_reply(error, why);
-    for (uint64_t i = 0; i < server->with.shares->n; i++)
-        use(server, server->with.shares->ids[i]); /* ours, also where they are not shared yet */
+    server->looked = true;
     return 0;
 }
 
@@ -300,6 +276,8 @@ static int claim(struct server *server, uint64_t end, struct problem *why)
         return 0;
     if (look_who_is_there(server, why))
         return -1;
+    for (uint64_t i = 0; i < shares->n; i++)
+        use(server, shares->ids[i]); /* ours, also where they are not shared yet */
     while (shares->n < end) {
         while (id <= target->share_id_last && is_used(server, id))
             id++;
@@ -311,6 +289,32 @@ static int claim(struct server *server, uint64_t end, struct problem *why)
         if (ledger_share_add(shares, (uint16_t)id++, why))
             return -1;
     }
+    return 0;
+}
+
+/* A clean-up finds that the server is gone: its exports were with it alone. */
+static int open_server(const struct sharing_with *with, struct server **ret, struct problem *why)
+{
+    struct server *server = calloc(1, sizeof *server);
+    if (!server)
+        return problem_memory(why);
+    server->with = *with;
+    server->file = -1;
+    int there = -1;
+    if (!(server->used = malloc(IDS / 8)))
+        problem_memory(why);
+    else if ((server->file = memfd_create("export", MFD_CLOEXEC)) < 0)
+        problem_errno(why, errno, "cannot make a file in memory");
+    else if (open_bus(&server->bus, why) == 0)
+        there = find_service(server->bus, why);
+    if (there > 0 && with->shares->claimed && look_who_is_there(server, why))
+        there = -1;
+    if (there <= 0) {
+        close_server(server);
+        return there < 0 ? -1 : with->shares->claimed ? 1 : absent(why);
+    }
+    snprintf(server->file_path, sizeof server->file_path, "/proc/%d/fd/%d", getpid(), server->file);
+    *ret = server;
     return 0;
 }
 
@@ -368,6 +372,7 @@ static int share(struct server *server, uint64_t number, struct problem *why)
     if (!words)
         return problem_memory(why);
     snprintf(which, sizeof which, "EXPORT(Export_Id=%u)", shares->ids[number]);
+    server->looked = false;
     if (write_description(server, words, why) || new_call(server, "AddExport", &call, why))
         return -1;
     int error = sd_bus_message_append(call, "ss", server->file_path, which);
@@ -401,7 +406,7 @@ static int unshare_one(struct server *server, uint64_t number, struct problem *w
     scoped_message sd_bus_message *call = NULL, *reply = NULL;
     const struct ledger_shares *shares = server->with.shares;
     char path[SHARE_ROOT];
-    if (number >= shares->n)
+    if (number >= shares->n || (server->looked && !is_used(server, shares->ids[number])))
         return 0;
     if (share_path(shares, number, path, why))
         return -1;
