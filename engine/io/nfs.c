@@ -1,8 +1,7 @@
 /* Files of an NFS server, by libnfs: no mount, and so no cache of this host between. */
 #include "engine/io/nfs.h"
 
-#include "engine/io/backend.h"
-#include "engine/io/nfs_wire.h"
+#include "engine/io/nfs_folder.h"
 #include "engine/run.h"
 
 #include <errno.h>
@@ -29,14 +28,6 @@ struct io_session {
 struct io_file {
     struct nfs_handle handle;
 };
-
-static struct wire_options wire_of(const struct io_options *options)
-{
-    return (struct wire_options){ .url = options->target->url,
-                                  .patience = options->patience,
-                                  .stopped = options->stopped,
-                                  .arg = options->arg };
-}
 
 static int refused(int error, const char *doing, const char *name, struct problem *why)
 {
@@ -84,7 +75,7 @@ static int make_slots(struct io_session *session, unsigned depth, struct problem
 static int open_session(const struct io_options *options, struct io_session **ret,
                         struct problem *why)
 {
-    struct wire_options wire = wire_of(options);
+    struct wire_options wire = nfs_wire_options(options);
     struct io_session *session = calloc(1, sizeof *session);
     if (!session)
         return problem_memory(why);
@@ -190,128 +181,6 @@ static int reap(struct io_session *session, struct io_op **done, size_t least, s
     return (int)n;
 }
 
-/* --- the run directory --- */
-
-static int folder_make(const struct io_options *options, struct problem *why)
-{
-    struct wire_options with = wire_of(options);
-    struct wire *wire = NULL;
-    if (wire_open(&with, &wire, why))
-        return -1;
-    int error = wire_make_folder(wire, wire_root(wire), options->name, why);
-    wire_close(wire);
-    if (error == EEXIST)
-        return problem_set(why, PROBLEM_CONFLICT, "%s is there already", options->name);
-    return error ? refused(error, "make the run directory", options->name, why) : 0;
-}
-
-enum { NAMES_MOST = 512 }; /* removed between two listings */
-
-struct sweep {
-    struct run *run;
-    struct wire *wire;
-    struct nfs_handle folder;
-    uint32_t owner;
-    const struct made *made;
-    size_t n;
-    char *names[NAMES_MOST];
-    bool full, failed;
-};
-
-/* By name, kind, owner and size; all else is left and told. */
-static int note_entry(void *arg, const char *name, const struct nfs_facts *facts)
-{
-    struct sweep *sweep = arg;
-    const struct made *made = sweep->made;
-    while (made && !name_is_made(made, name))
-        made = made->or ;
-    bool ours = made && !run_spares(sweep->run, name) && facts->uid == sweep->owner &&
-                facts->kind == (made->inside ? NFS_FOLDER : NFS_FILE) &&
-                (made->inside || facts->size <= made->bytes_most);
-    if (!ours) {
-        run_foreign(sweep->run, name);
-        return 0;
-    }
-    if (sweep->n == NAMES_MOST) {
-        sweep->full = true;
-        return -1;
-    }
-    sweep->names[sweep->n] = strdup(name);
-    sweep->failed |= !sweep->names[sweep->n];
-    return sweep->failed ? -1 : (sweep->n++, 0);
-}
-
-static int remove_noted(struct sweep *sweep, struct problem *why)
-{
-    int result = 0;
-    uint64_t removed = 0;
-    for (size_t i = 0; i < sweep->n; i++) {
-        int error = result ? 0 : wire_remove(sweep->wire, &sweep->folder, sweep->names[i], why);
-        if (error && error != ENOENT)
-            result = refused(error, "remove", sweep->names[i], why);
-        removed += error == 0;
-        free(sweep->names[i]);
-    }
-    sweep->n = 0;
-    return result ? -1 : run_removed(sweep->run, removed, why);
-}
-
-/* Some names are noted, then removed, then the folder is listed again: a listing may skip entries while others
- * are removed. */
-static int sweep_pass(struct sweep *sweep, bool *ret_any, struct problem *why)
-{
-    struct nfs_listing listing = { 0 };
-    sweep->full = false;
-    while (!listing.over && !sweep->full) {
-        int error = wire_list(sweep->wire, &sweep->folder, &listing, note_entry, sweep, why);
-        if (sweep->failed)
-            return problem_memory(why);
-        if (error && !sweep->full)
-            return refused(error, "list", "the run directory", why);
-    }
-    *ret_any = sweep->n > 0;
-    return remove_noted(sweep, why);
-}
-
-static int sweep_all(struct sweep *sweep, const char *name, struct problem *why)
-{
-    struct nfs_facts own;
-    size_t foreign;
-    bool any;
-    int error = wire_look_up(sweep->wire, wire_root(sweep->wire), name, &sweep->folder, &own, why);
-    if (error == ENOENT)
-        return 0;
-    if (error || (error = wire_look(sweep->wire, &sweep->folder, &own, why)))
-        return refused(error, "find", name, why);
-    if (own.kind != NFS_FOLDER)
-        return problem_set(why, PROBLEM_CONFLICT, "%s is no folder", name);
-    sweep->owner = own.uid; /* the server may have made another user of ours */
-    do
-        if (sweep_pass(sweep, &any, why))
-            return -1;
-    while (any);
-    error = wire_remove_folder(sweep->wire, wire_root(sweep->wire), name, why);
-    run_foreign_names(sweep->run, &foreign);
-    if ((error == ENOTEMPTY || error == EEXIST) && foreign > 0)
-        return 0; /* and it is told: clean-up is blocked */
-    return error && error != ENOENT ? refused(error, "remove the run directory", name, why) : 0;
-}
-
-static int folder_sweep(struct run *run, const struct io_options *options, const struct made *made,
-                        struct problem *why)
-{
-    /* Who cancelled the run wants its clean-up. */
-    struct wire_options with = { .url = options->target->url, .patience = options->patience };
-    struct sweep sweep = { .run = run, .made = made };
-    if (wire_open(&with, &sweep.wire, why))
-        return -1;
-    int result = sweep_all(&sweep, options->name, why);
-    for (size_t i = 0; i < sweep.n; i++)
-        free(sweep.names[i]);
-    wire_close(sweep.wire);
-    return result;
-}
-
 /* --- what stands there --- */
 
 #define PROBE_PATIENCE (5 * NSEC_PER_SEC)
@@ -359,6 +228,6 @@ const struct io_backend io_nfs = {
     .file_close = close_file,
     .submit = submit,
     .reap = reap,
-    .folder_make = folder_make,
-    .folder_sweep = folder_sweep,
+    .folder_make = nfs_folder_make,
+    .folder_sweep = nfs_folder_sweep,
 };

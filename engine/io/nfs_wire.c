@@ -117,7 +117,8 @@ static struct nfs_facts facts_of(const struct post_op_attr *from)
     const struct fattr3 *facts = &from->post_op_attr_u.attributes;
     if (!from->attributes_follow)
         return (struct nfs_facts){ 0 };
-    return (struct nfs_facts){ .kind = facts->type == NF3REG   ? NFS_FILE
+    return (struct nfs_facts){ .known = true,
+                               .kind = facts->type == NF3REG   ? NFS_FILE
                                        : facts->type == NF3DIR ? NFS_FOLDER
                                                                : 0,
                                .uid = facts->uid,

@@ -26,6 +26,7 @@ struct nfs_handle {
 enum nfs_kind { NFS_FILE = 1, NFS_FOLDER = 2 }; /* others are none of ours */
 
 struct nfs_facts {
+    bool known; /* an answer need not have them */
     int kind;
     uint32_t uid;
     uint64_t size, inode;
