@@ -33,6 +33,14 @@ export function xAxis(unit) {
     };
 }
 
+/* At the right, without lines of its own. */
+function loadAxis() {
+    return {
+        scale: 'load', side: 1, size: 44, stroke: colour('muted'), font: '12px system-ui, sans-serif', gap: 4,
+        grid: { show: false }, ticks: { show: false }, values: (u, ticks) => ticks.map(axis('', Math.max(...ticks), ticks[1] - ticks[0])),
+    };
+}
+
 /** Where a knee lies or a limit was met: a result, so it stands in the picture. */
 export function drawMarks(u, marks) {
     const { ctx, bbox } = u, ratio = devicePixelRatio;
@@ -60,7 +68,8 @@ export function drawMarks(u, marks) {
  * The chart of one series.
  * @param on {zoom: ({from,to}|null) => void, cursor: (index|null) => void}
  * @returns {{element, show: (view) => void, destroy: () => void, columns: () => number}}
- *   view: {x, min, max, mean, xUnit, yUnit, log, range, bounds, marks: [{at, label}], label}
+ *   view: {x, min, max, mean, xUnit, yUnit, log, range, bounds, marks: [{at, label}], label, beside}
+ *   beside: [{y, colour, dash, scale}] over the same x: on "load" with an axis at the right, or on "share", 0 to 1
  */
 export function seriesChart(on, signal) {
     const holder = h('div', {
@@ -77,10 +86,14 @@ export function seriesChart(on, signal) {
             scales: {
                 x: { time: false, range: (u, least, most) => rangeOf(least, most) },
                 y: log ? { distr: 3 } : { range: (u, least, most) => [0, most > 0 ? most * 1.06 : 1] },
+                load: { range: (u, least, most) => [0, most > 0 ? most * 1.06 : 1] },
+                share: { range: () => [0, 1.02] },
             },
-            axes: [xAxis(() => view.xUnit), yAxis(() => view.yUnit)],
+            axes: [xAxis(() => view.xUnit), yAxis(() => view.yUnit),
+                ...(view.beside.some((line) => line.scale === 'load') ? [loadAxis()] : [])],
             series: [{}, { width: 0, points: { show: false } }, { stroke: colour('rim'), width: 1, points: { show: false } },
-                { stroke: colour('line'), width: 1.5, points: { size: 4, fill: colour('line') } }],
+                { stroke: colour('line'), width: 1.5, points: { size: 4, fill: colour('line') } },
+                ...view.beside.map((line) => ({ scale: line.scale, stroke: colour(line.colour), width: 1.25, dash: line.dash, points: { show: false } }))],
             bands: [{ series: [2, 1], fill: colour('band') }],
             cursor: {
                 y: false, drag: { x: true, y: false, setScale: false, dist: 6 },
@@ -121,8 +134,8 @@ export function seriesChart(on, signal) {
 
     function draw() {
         const fit = view.log ? positive : (values) => values;
-        const data = [view.x, fit(view.min), fit(view.max), fit(view.mean)];
-        const need = JSON.stringify([view.log, view.xUnit === 's', dark.matches]);
+        const data = [view.x, fit(view.min), fit(view.max), fit(view.mean), ...view.beside.map((line) => line.y)];
+        const need = JSON.stringify([view.log, view.xUnit === 's', dark.matches, view.beside.map(({ colour: c, scale }) => [c, scale])]);
         if (!plot || made !== need) {
             plot?.destroy();
             made = need;
@@ -167,7 +180,7 @@ export function seriesChart(on, signal) {
     return {
         element: holder,
         show(next) {
-            view = next;
+            view = { beside: [], ...next };
             draw();
         },
         /** As many as there are pixels to show them in, and no more. */

@@ -24,6 +24,23 @@ export function aligned(points, other, more) {
     return all;
 }
 
+/** A column over some moments, read off at others, between its neighbours; null outside and beside a gap. */
+export function readOff(at, values, moments) {
+    const column = gaps(values);
+    let i = 0;
+    return moments.map((t) => {
+        while (i + 1 < at.length && at[i + 1] <= t)
+            i++;
+        if (!(at[i] <= t) || column[i] === null)
+            return null;
+        if (at[i] === t)
+            return column[i];
+        if (i + 1 === at.length || column[i + 1] === null)
+            return null;
+        return column[i] + (column[i + 1] - column[i]) * (t - at[i]) / (at[i + 1] - at[i]);
+    });
+}
+
 /** On a logarithmic scale nothing at or below zero can be shown: gaps. */
 export const positive = (values) => values.map((v) => (v > 0 ? v : null));
 

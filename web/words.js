@@ -54,7 +54,9 @@ export function cleanupWords(job) {
 export const MEASURES = {
     elapsed: { name: 'Time per batch', per: true },
     rate: { name: 'Rate', per: false },
+    p50: { name: 'Median latency (p50)', per: false },
     p99: { name: 'Slowest 1 % (p99)', per: false },
+    max: { name: 'Slowest operation', per: false },
     cpu: { name: 'CPU time per batch', per: true },
     switches: { name: 'Involuntary switches per batch', per: true },
 };

@@ -107,7 +107,13 @@ test('what the server does is read while a job runs, and stands beside what this
     assert.match(figure('CPU '), /user .*the server, busy [\d.]+\s?%/);
     assert.match(figure('CPU of the server'), /user .*system .*I\/O wait/);
     assert.match(figure('Disks of the server'), /read .*written/);
+    const every = page.getByRole('region', { name: 'Every batch' });
+    for (const words of ['load of this machine (right scale)', 'load of the server (right scale)', 'CPUs of the server in use'])
+        await every.getByText(words).waitFor();
     await assertSound(visit, 'the page of a job whose server is observed');
+    if (process.env.PLIMSOLL_PICTURE) await page.screenshot({ path: process.env.PLIMSOLL_PICTURE, fullPage: true });
+    await every.getByLabel('With load and CPUs').uncheck();
+    await every.getByText('load of the server (right scale)').waitFor({ state: 'detached' });
     await page.goto(`${daemon.url}/jobs/${ids.alone}`);
     await panel.locator('figure:visible').first().waitFor();
     assert.equal(await panel.getByRole('heading', { name: 'The server meanwhile' }).count(), 0, 'a server that nobody asked');

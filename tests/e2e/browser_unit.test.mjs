@@ -6,7 +6,9 @@ import { test } from 'node:test';
 import { axis, bytes, count, duration, figure, localTime, number, percent, quantity, rate, seconds, title, utcTime } from '../../web/format.js';
 import { fieldsOf, hint, numberOrText, pairs, pointerOwner, valueOf } from '../../web/form.js';
 import { backoff } from '../../web/poll.js';
-import { aligned, gaps, positive, rangeOf, zoomed } from '../../web/range.js';
+import { aligned, gaps, positive, rangeOf, readOff, zoomed } from '../../web/range.js';
+import { levelOf } from '../../web/surface.js';
+import { axesOf, gridOf, median } from '../../web/views/ladder.js';
 import { cleanupWords, limitWords } from '../../web/words.js';
 import { byPhase, marksOf } from '../../web/views/findings.js';
 
@@ -38,6 +40,24 @@ test('sets the columns of two hosts beside each other, over the moments of both'
     assert.deepEqual(joined, { at: [1, 2, 3], load1: [5, undefined, null], server: [undefined, 7, 8] });
     assert.deepEqual(aligned({ at: [], load1: [] }, { at: [2], load1: [7] }, [['server', (other) => other.load1]]),
         { at: [2], load1: [undefined], server: [7] });
+});
+
+test('reads a column off at other moments, between its neighbours and nowhere else', () => {
+    assert.deepEqual(readOff([1, 2, 4, 5], [10, 20, 40, null], [0, 1, 1.5, 3, 4, 4.5, 5, 6]), [null, 10, 15, 30, 40, null, null, null]);
+    assert.deepEqual(readOff([], [], [1]), [null]);
+});
+
+test('finds what a ladder varies, and the middle of the runs of each point', () => {
+    const run = (number, params) => ({ run: number, params });
+    const runs = [run(1, { threads: 2, record_bytes: 8 }), run(2, { threads: 1, record_bytes: 8 }), run(3, { threads: 1, record_bytes: 4 }), run(4, { threads: 1, record_bytes: 8 })];
+    assert.deepEqual(axesOf(runs), { axes: ['record_bytes', 'threads'], rest: [] });
+    const phases = [[1, 20], [2, 10], [3, 5], [4, 12]].map(([number, rate]) => ({ run: number, rate }));
+    assert.deepEqual(gridOf(runs, phases, ['record_bytes', 'threads'], (p) => p.rate), { rows: [4, 8], columns: [1, 2], grid: [[5, null], [11, 20]] });
+    assert.deepEqual(gridOf(runs, phases, ['threads'], (p) => p.rate).grid, [[10], [20]]);
+    assert.deepEqual(axesOf([run(1, { sync: 'none', threads: 1 }), run(2, { sync: 'full', threads: 1 })]), { axes: [], rest: ['sync'] });
+    assert.deepEqual(axesOf([run(1, {}), run(2, {})]), { axes: [], rest: [] });
+    assert.deepEqual([median([3, null, 1, 2]), median([1, 2]), median([null])], [2, 1.5, null]);
+    assert.deepEqual([[0, 0, 7], [7, 0, 7], [3.5, 0, 7], [5, 5, 5], [null, 0, 1]].map((row) => levelOf(...row)), [0, 6, 3, 3, null]);
 });
 
 test('gives measured times three digits in the unit that fits', () => table(seconds, [

@@ -10,6 +10,7 @@ import { environmentPanel, valueWords } from './environment.js';
 import { findingsPanel } from './findings.js';
 import { hostPanel } from './host_panel.js';
 import { jobHeader } from './job_header.js';
+import { ladderPanel } from './ladder.js';
 import { noticesPanel } from './notices.js';
 import { phasesPanel } from './phases.js';
 import { ofRun, runsPanel, shownRun } from './runs.js';
@@ -27,6 +28,7 @@ export function jobView(context, id) {
         notices: noticesPanel(), phases: phasesPanel(), findings: findingsPanel(), chart: chartPanel(shared), host: hostPanel(shared),
         params: paramsPanel(), environment: environmentPanel(), links: linksPanel(id),
     };
+    const ladder = ladderPanel();
     const runs = runsPanel((run) => {
         const asked = new URLSearchParams(location.search);
         chosen = run;
@@ -38,13 +40,14 @@ export function jobView(context, id) {
         const shown = shownRun(job, chosen);
         last = job;
         runs.update(job, shown);
+        ladder.update(job);
         for (const panel of Object.values(panels))
             panel.update(ofRun(job, shown));
     }
     const show = (...names) => names.map((name) => panels[name].element);
     const page = h('div', { class: 'job', hidden: true }, header.element, show('notices'),
         h('div', { class: 'columns' },
-            h('div', { class: 'wide' }, runs.element, show('phases', 'findings', 'chart', 'host')),
+            h('div', { class: 'wide' }, runs.element, ladder.element, show('phases', 'findings', 'chart', 'host')),
             h('div', { class: 'narrow' }, show('params', 'links'))),
         show('environment'));
     fill(main, page);

@@ -2,7 +2,7 @@
 import { fill, h, onChange } from '../dom.js';
 import { UNKNOWN, bytes, nanoseconds, number, rate, seconds, title } from '../format.js';
 
-const LATENCIES = [['p50', 'p50'], ['p90', 'p90'], ['p99', 'p99'], ['max', 'longest']];
+const LATENCIES = [['p50', 'p50'], ['p90', 'p90'], ['p99', 'p99'], ['p999', 'p99.9'], ['max', 'longest']];
 
 export function phasesPanel() {
     const holder = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Figures of each phase' });
