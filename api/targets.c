@@ -16,7 +16,22 @@ struct target_view {
     double reserve;
     bool busy, usable;
     struct texts workloads;
+    struct array capabilities;
     void *kept;
+};
+
+struct capability_view {
+    char *parameter, *value, *by, *reason;
+    bool usable;
+};
+static const struct field capability_answer[] = {
+    FIELD_TEXT(struct capability_view, parameter, "A parameter of filesystem-scaling."),
+    FIELD_TEXT(struct capability_view, value, "The value that a job may give it."),
+    FIELD_TEXT(struct capability_view, by,
+               "By what means, where the target's settings choose one."),
+    FIELD_BOOL(struct capability_view, usable, "Whether such a job could run now."),
+    FIELD_TEXT(struct capability_view, reason, "Why not."),
+    FIELD_END,
 };
 
 /* What jobs left there on request. */
@@ -48,6 +63,10 @@ const struct field target_answer[] = {
                  "Files that jobs were asked to leave there, until they are deleted.",
                  .of = kept_space_answer, .of_size = sizeof(struct kept_space)),
     FIELD_TEXTS(struct target_view, workloads, "Which workloads fit it."),
+    FIELD_ARRAY(struct target_view, capabilities,
+                "What filesystem-scaling can be asked for there, and why not; as far as the target "
+                "has been looked at.",
+                .of = capability_answer, .of_size = sizeof(struct capability_view)),
     FIELD_END,
 };
 struct targets_view {
@@ -119,6 +138,22 @@ static struct kept_space kept_at(const json_t *all, const char *target)
                                 (uint64_t)json_integer_value(json_array_get(kept, 2)) };
 }
 
+static size_t view_capabilities(const struct target_facts *facts,
+                                struct capability_view views[CAPABILITIES_MOST])
+{
+    for (size_t i = 0; i < facts->capabilities_n; i++) {
+        const struct capability *able = &facts->capabilities[i];
+        views[i] = (struct capability_view){
+            .parameter = (char *)(uintptr_t)able->parameter,
+            .value = (char *)(uintptr_t)able->value,
+            .by = (char *)(uintptr_t)able->by,
+            .usable = able->usable,
+            .reason = able->usable ? NULL : (char *)(uintptr_t)able->reason,
+        };
+    }
+    return facts->capabilities_n;
+}
+
 static json_t *count_or_null(uint64_t count, bool known)
 {
     return known ? json_integer((json_int_t)count) : json_null();
@@ -132,6 +167,7 @@ static json_t *target_json(const struct app *app, const struct target *target,
     struct target_facts facts = { 0 };
     bool known = app->target_facts(app->service, target->name, &facts);
     char *fitting[TEXTS_MOST];
+    struct capability_view able[CAPABILITIES_MOST];
     struct target_view view = {
         .name = target->name,
         .kind = target->kind,
@@ -146,6 +182,7 @@ static json_t *target_json(const struct app *app, const struct target *target,
                   : facts.usable ? NULL
                                  : facts.reason,
         .workloads.at = fitting,
+        .capabilities = { view_capabilities(&facts, able), able },
         .kept = &kept,
     };
     for (size_t i = 0; workload_all()[i] && view.workloads.n < TEXTS_MOST; i++)

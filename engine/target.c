@@ -374,6 +374,7 @@ int target_probe(const struct target *target, struct target_facts *ret, struct p
     struct target_facts facts = { 0 };
     if (probe(target, &facts, why) < 0)
         return -1;
+    capabilities_probe(target, &facts);
     *ret = facts;
     return 0;
 }

@@ -59,6 +59,15 @@ const char *target_place(const struct target *target);
 const struct target *targets_find(const struct targets *targets, const char *name);
 void targets_done(struct targets *targets);
 
+/* What a job there may ask of filesystem-scaling: that its parameter has this value. */
+struct capability {
+    const char *parameter, *value;
+    const char *by; /* of several means, that of the target; NULL: there is one */
+    bool usable;
+    char reason[256]; /* why not */
+};
+enum { CAPABILITIES_MOST = 4 };
+
 /* What stands at the target now. Asks the filesystem: may hang with it, so never call it from a
  * thread that must answer. */
 struct target_facts {
@@ -69,6 +78,8 @@ struct target_facts {
     uint64_t device;                         /* st_dev */
     bool usable;
     char reason[256]; /* why not */
+    size_t capabilities_n;
+    struct capability capabilities[CAPABILITIES_MOST];
 };
 must_check int target_probe(const struct target *target, struct target_facts *ret,
                             struct problem *why);

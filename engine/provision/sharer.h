@@ -63,3 +63,6 @@ must_check int sharing_withdraw(struct sharing *sharing, uint64_t n, struct prob
 must_check int sharing_restore(struct sharing *sharing, uint64_t n, struct problem *why);
 /* Clean-up: nothing that the run has shared is shared any more. */
 must_check int sharing_clean(struct run *run, const struct provision *with, struct problem *why);
+
+/* What a target can do beyond making filesystems; some of it is asked of servers: may take seconds. */
+void capabilities_probe(const struct target *target, struct target_facts *facts);
