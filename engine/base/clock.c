@@ -29,6 +29,11 @@ nsec clock_thread_cpu(void)
     return ask(CLOCK_THREAD_CPUTIME_ID);
 }
 
+nsec clock_process_cpu(void)
+{
+    return ask(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 nsec clock_since_boot(void)
 {
     return ask(CLOCK_BOOTTIME);

@@ -12,6 +12,8 @@ typedef int64_t nsec; /* a duration or a point in time, in nanoseconds */
 nsec clock_monotonic(void);
 nsec clock_wall(void);       /* since 1970, UTC */
 nsec clock_thread_cpu(void); /* CPU time of the calling thread */
+nsec clock_process_cpu(
+    void); /* of all threads of this process, those that have ended too; of no child */
 nsec clock_since_boot(void); /* of the kernel, suspended or not: in a container, of the host's */
 
 /* Whether the kernel holds the wall clock for synchronised with others; not every container may ask. */

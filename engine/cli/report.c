@@ -390,7 +390,7 @@ static const struct field spread_fields[] = {
 struct outcome_view {
     char *workload;
     int outcome, cleanup;
-    uint64_t removed, seed;
+    uint64_t removed, seed, cpu_ns;
     struct texts foreign;
     struct array phases, runs, points;
     void *problem; /* struct problem_view */
@@ -407,6 +407,11 @@ static const struct field outcome_fields[] = {
                 .of = spread_fields, .of_size = sizeof(struct spread_view)),
     FIELD_CHOICE(struct outcome_view, cleanup, "Its clean-up.", .choices = cleanup_states),
     FIELD_COUNT(struct outcome_view, removed, "Entries that clean-up removed."),
+    FIELD_COUNT(
+        struct outcome_view, cpu_ns,
+        "CPU time of the runner from its start to its end, clean-up included and the tools that it "
+        "started not.",
+        .unit = "ns"),
     FIELD_TEXTS(struct outcome_view, foreign, "Entries that were not made by the run."),
     FIELD_OBJECT(struct outcome_view, problem, "Null unless it failed.", .of = problem_fields,
                  .of_size = sizeof(struct problem_view)),
@@ -573,6 +578,7 @@ int report_json(const struct plan *plan, const struct outcome *outcome, struct p
         .outcome = (int)outcome->state,
         .cleanup = (int)outcome->cleanup,
         .removed = removed,
+        .cpu_ns = (uint64_t)clock_process_cpu(),
         .seed = plan->seed,
         .foreign = { views.foreign_n, views.foreign },
         .phases = { views.phases_n, views.phases },

@@ -226,27 +226,6 @@ static int release(struct pool *pool, uint64_t number, const struct stat *image,
     return 1;
 }
 
-/* Loop devices that a mount which did not come to its end has left with the image. */
-static int detach(const struct stat *image, struct problem *why)
-{
-    scoped(closedir_cell) DIR *dir = opendir("/sys/block");
-    char device[300];
-    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
-        if (strncmp(entry->d_name, "loop", 4) != 0)
-            continue;
-        snprintf(device, sizeof device, "/sys/block/%s/loop", entry->d_name);
-        if (access(device, F_OK) != 0)
-            continue;
-        snprintf(device, sizeof device, "/dev/%s", entry->d_name);
-        if (!backed_by(device, image))
-            continue;
-        scoped_fd int fd = open(device, O_RDONLY | O_CLOEXEC);
-        if (fd >= 0 && ioctl(fd, LOOP_CLR_FD) != 0 && errno != ENXIO)
-            return problem_errno(why, errno, "cannot detach %s", device);
-    }
-    return 0;
-}
-
 /* By its inode; one that was being made when the runner died, by its mark. */
 static bool is_ours(struct pool *pool, const char *name, uint64_t number, const struct stat *image)
 {
@@ -286,7 +265,7 @@ static int remove_both(struct pool *pool, uint64_t number, bool image, struct pr
     return 0;
 }
 
-static int destroy_with(struct pool *pool, uint64_t number, bool thorough, struct problem *why)
+static int destroy(struct pool *pool, uint64_t number, struct problem *why)
 {
     char name[FILESYSTEM_NAME];
     struct stat image;
@@ -298,29 +277,57 @@ static int destroy_with(struct pool *pool, uint64_t number, bool thorough, struc
     int foreign = release(pool, number, ours ? &image : NULL, why);
     if (foreign)
         return foreign;
-    if (ours && thorough && detach(&image, why))
-        return -1;
     foreign = remove_both(pool, number, ours, why);
     return foreign ? foreign : there && !ours;
 }
 
-static int destroy(struct pool *pool, uint64_t number, struct problem *why)
+/* The number of the image behind a loop device, by its name, which is not yet proof; UINT64_MAX: none. */
+static uint64_t number_behind(const char *loop, char name[FILESYSTEM_NAME])
 {
-    return destroy_with(pool, number, false, why);
+    char path[300], file[PATH];
+    snprintf(path, sizeof path, "/sys/block/%s/loop/backing_file", loop);
+    scoped_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, file, sizeof file - 1);
+    if (n <= 0)
+        return UINT64_MAX;
+    file[n] = '\0';
+    file[strcspn(file, "\n")] = '\0';
+    const char *last = strrchr(file, '/');
+    if (!last || last[1] != 'i')
+        return UINT64_MAX;
+    uint64_t number = strtoull(last + 2, NULL, 10);
+    filesystem_name(name, 'i', number);
+    return strcmp(name, last + 1) == 0 ? number : UINT64_MAX;
 }
 
-static int destroy_thoroughly(struct pool *pool, uint64_t number, struct problem *why)
+/* Loop devices that a mount which did not come to its end has left with an image of ours; of one that is in use
+ * the system lets go with its last user. */
+static int detach_all(struct pool *pool, struct problem *why)
 {
-    return destroy_with(pool, number, true, why);
+    scoped(closedir_cell) DIR *dir = opendir("/sys/block");
+    char device[300], name[FILESYSTEM_NAME];
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        struct stat image;
+        uint64_t number = strncmp(entry->d_name, "loop", 4) == 0
+                              ? number_behind(entry->d_name, name)
+                              : UINT64_MAX;
+        snprintf(device, sizeof device, "/dev/%s", entry->d_name);
+        if (number >= pool->with.made->claimed ||
+            fstatat(pool->with.folder, name, &image, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !is_ours(pool, name, number, &image) || !backed_by(device, &image))
+            continue;
+        scoped_fd int fd = open(device, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && ioctl(fd, LOOP_CLR_FD) != 0 && errno != ENXIO)
+            return problem_errno(why, errno, "cannot detach %s", device);
+    }
+    return 0;
 }
 
 static int clean(struct pool *pool, struct run *run, struct problem *why)
 {
-    struct provisioner thorough = provision_mkfs;
     const struct made nothing = { .prefix = 'i', .below = 0 };
-    thorough.destroy = destroy_thoroughly;
     const struct numbers all = { .n = pool->with.made->claimed };
-    if (provision_destroy_all(&thorough, pool, &all, 'i', run, why))
+    if (detach_all(pool, why) || provision_destroy_all(&provision_mkfs, pool, &all, 'i', run, why))
         return -1;
     return workspace_sweep(run, pool->with.folder, &nothing, why);
 }

@@ -62,6 +62,7 @@ function summarise(kase, tool, what,    a, count, i, base, k, v, b) {
         else {
             if (base == "" || !((kase, base, i) in value)) continue
             if (what == "wall") { v = rate[kase, tool, i]; b = rate[kase, base, i] }
+            else if (what == "over") { v = value[kase, tool, i] - value[kase, base, i]; b = 1 }
             else if (unit[kase] ~ /\/s$/) { v = value[kase, tool, i]; b = value[kase, base, i] }
             else { v = value[kase, base, i]; b = value[kase, tool, i] }
             if (v == "" || b + 0 == 0) continue
@@ -96,6 +97,9 @@ function judge(kase, tool,    part, i, words, got, ok) {
         if (mark_what[i] == "least" || mark_what[i] == "most") {
             summarise(kase, tool, "value"); got = mid
             ok = mark_what[i] == "least" ? got >= mark_bound[i] + 0 : got <= mark_bound[i] + 0
+        } else if (mark_what[i] == "over") {
+            summarise(kase, tool, "over"); got = mid
+            ok = got <= mark_bound[i] + 0
         } else {
             summarise(kase, tool, mark_what[i] == "wall" ? "wall" : "ratio")
             got = mark_what[i] == "low" ? low : mark_what[i] == "wall" ? (high == "" ? mid : high) : mid
@@ -104,7 +108,7 @@ function judge(kase, tool,    part, i, words, got, ok) {
         if (got == "") ok = 0
         if (!ok) failed++
         judged++
-        words = words (words ? ", " : "") mark_what[i] (mark_what[i] == "most" ? " <= " : " >= ") mark_bound[i] " " \
+        words = words (words ? ", " : "") mark_what[i] (mark_what[i] == "most" || mark_what[i] == "over" ? " <= " : " >= ") mark_bound[i] " " \
                 (got == "" ? "UNKNOWN" : ok ? "pass" : "FAIL")
     }
     return words

@@ -4,7 +4,8 @@
 #     tests/bench/run.sh [NAME...] [--csv] [--rounds N] [--files N] [--on FS,...] [--images DIR] [--series N]
 #                         [--direct]
 #
-# NAME   create create-2 list stat remove null throughput ingest series api startup overhead; all of them by default
+# NAME   create create-2 list stat remove null throughput ingest series api startup overhead
+#        filesystems; all of them by default
 #        nulls pairs: how often a knee or a difference is found where there is none; only when named
 # --csv      lines `bench,case,tool,value,unit,ratio_to_raw` instead of the table for people
 # --rounds   paired rounds (11); every tool runs once in each, the order turns
@@ -36,6 +37,7 @@ usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "run.sh: $*"; exit 2; }
 
+arguments=("$@")
 while [ $# -gt 0 ]; do
     case $1 in
     --csv) csv=yes ;;
@@ -45,7 +47,7 @@ while [ $# -gt 0 ]; do
         declare "${1#--}=$2"
         shift ;;
     -h | --help) usage; exit 0 ;;
-    create | create-2 | list | stat | remove | null | throughput | ingest | series | api | startup | overhead | nulls | pairs) names+=("$1") ;;
+    create | create-2 | list | stat | remove | null | throughput | ingest | series | api | startup | overhead | filesystems | nulls | pairs) names+=("$1") ;;
     *) fail "unknown argument $1; see --help" ;;
     esac
     shift
@@ -56,7 +58,7 @@ done
 for kind in ${on//,/ }; do
     case $kind in tmpfs | ext4 | xfs | btrfs) ;; *) fail "--on $kind: one of tmpfs, ext4, xfs, btrfs" ;; esac
 done
-[ ${#names[@]} -gt 0 ] || names=(create create-2 list stat remove null throughput ingest series api startup overhead)
+[ ${#names[@]} -gt 0 ] || names=(create create-2 list stat remove null throughput ingest series api startup overhead filesystems)
 
 asked() { # asked NAME...: is one of these benches to be run?
     local name wanted
@@ -67,12 +69,19 @@ record() { # record BENCH CASE TOOL ROUND VALUE UNIT [OPS_PER_SECOND]
     printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "$5" "$6" "${7:-}" >>"$work/results"
 }
 
+# A ZFS of our own wants a mount namespace of its own.
+if asked filesystems && [ "$(id -u)" = 0 ]; then
+    source "$root/tests/faults/zfs_pool.sh"
+    ! zfs_possible || zfs_inside "${BASH_SOURCE[0]}" ${arguments[@]+"${arguments[@]}"}
+fi
+
 # --- a place of our own, which goes away whatever happens ---
 work=$(mktemp -d "${TMPDIR:-/tmp}/plimsoll-bench.XXXXXX")
 chmod 755 "$work"
 mounts=() pids=()
 tidy() {
     local pid mount
+    ! asked filesystems || zfs_stop
     for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true; done
     for mount in "${mounts[@]}"; do umount "$mount" || say "run.sh: $mount stays mounted"; done
     rm -rf --one-file-system "$work" ${images_here:+"$images_here"}
@@ -98,11 +107,13 @@ fi
 source "$here/metadata.sh"
 source "$here/throughput.sh"
 source "$here/service.sh"
+source "$here/filesystems.sh"
 if asked create create-2 list stat remove; then bench_metadata; fi
 if asked null; then bench_null; fi
 if asked throughput; then bench_throughput; fi
 if asked ingest series; then bench_store; fi
 if asked api startup overhead; then bench_service; fi
+if asked filesystems; then bench_filesystems; fi
 # They count, and print for themselves.
 wrong=0
 if asked nulls; then "$bin/nulls" "$series" || wrong=1; fi

@@ -23,4 +23,5 @@ zfs_stop() {
     kill "$zfs_daemon" 2>/dev/null || true
     timeout 10 tail -s 0.1 --pid="$zfs_daemon" -f /dev/null || kill -9 "$zfs_daemon" 2>/dev/null || true
     umount -l /run/zfs /var/lock/zfs /var/lib/zfs 2>/dev/null || true
+    zfs_daemon=
 }
