@@ -277,7 +277,11 @@ part_quota() {
     build release "${programs[@]}" && step quota bash tests/faults/quota.sh build/release/bin/plimsoll-runner
 }
 part_kernelnfs() {
-    build release "${programs[@]}" && step kernelnfs bash tests/nfs/kernel.sh build/release/bin/plimsoll-runner
+    local bad=0
+    build release "${programs[@]}" || return 1
+    step mounted bash tests/nfs/kernel.sh build/release/bin/plimsoll-runner || bad=1
+    step exported bash tests/nfs/exportfs.sh build/release/bin/plimsoll-runner || bad=1
+    return $bad
 }
 
 # A function, so that all of this file is read before it runs for minutes.

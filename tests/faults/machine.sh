@@ -18,7 +18,8 @@
 #                                  give NAME FILE       prints a file, each line behind NAME and a space
 #   taken NAME                   what the script gave so
 #   says SENTENCE PATTERN        ok if a line of the results matches; silent SENTENCE PATTERN: if none does.
-#                                $failed is 0 as long as all did
+#   same SENTENCE IS SHOULD      ok if they are the same text
+#                                $failed is 0 as long as all were
 #
 # Needs qemu-system-x86, linux-image-cloud-amd64, cpio and kmod; machine_nfs also nfs-common.
 PATH=$PATH:/usr/sbin:/sbin
@@ -133,4 +134,7 @@ says() {
 }
 silent() {
     if ! grep -qE "$2" "$machine/results"; then echo "ok - $1"; else echo "not ok - $1" && failed=1; fi
+}
+same() {
+    if [ "$2" = "$3" ]; then echo "ok - $1: $2"; else echo "not ok - $1: $2; it should be: $3" && failed=1; fi
 }

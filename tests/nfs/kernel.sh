@@ -87,9 +87,6 @@ holds() { # SENTENCE NAME CONDITION: of journal NAME, whose records jq has as an
 phases() { # NAME: what has been done in its phases, as "phase operations bytes errors"
     taken "$1" | jq -s -r '[.[] | select(.record == "phase_end") | "\(.phase) \(.ops) \(.bytes) \(.errors)"] | join(", ")'
 }
-same() { # SENTENCE WHAT-IS WHAT-SHOULD-BE
-    if [ "$2" = "$3" ]; then echo "ok - $1: $2"; else echo "not ok - $1: $2; it should be: $3" && failed=1; fi
-}
 moved() { # NAME: bytes that its run has read from the server and written to it
     local read_before written_before read written
     read -r read_before written_before < <(taken "before_$1") && read -r read written < <(taken "after_$1") || return
