@@ -330,8 +330,11 @@ static int probe_kind(const struct target *target, struct target_facts *facts)
     for (size_t i = 0; target->kind == TARGET_MKFS && i < COUNT_OF(asks); i++)
         if (spawn_run(asks[i], TOOL_DEADLINE, NULL, 0, &words) != 0)
             return unusable(facts, "%s", words.message);
-    if (target->kind == TARGET_MKFS && access("/dev/loop-control", F_OK) != 0)
-        return unusable(facts, "%s", "this machine has no loop devices");
+    /* The daemon's own /dev may be without it. */
+    if (target->kind == TARGET_MKFS && access("/dev/loop-control", F_OK) != 0 &&
+        access("/sys/devices/virtual/misc/loop-control", F_OK) != 0)
+        return unusable(facts, "%s",
+                        "this machine has no loop devices: is the module loop loaded?");
     facts->usable = true;
     return 0;
 }
