@@ -69,13 +69,28 @@ static bool started_at(pid_t pid, uint64_t *ret)
     return true;
 }
 
+/* With hyphens or without. */
+static bool is_same_id(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "-\n");
+        b += strspn(b, "-\n");
+        if (*a != *b)
+            return false;
+        if (!*a)
+            return true;
+    }
+}
+
 bool process_this_boot(const char *boot_id)
 {
-    char now[64];
-    if (!boot_id || !read_small("/proc/sys/kernel/random/boot_id", now, sizeof now))
+    char kernel[64];
+    const char *now = getenv(BOOT_VARIABLE);
+    if (!boot_id)
         return false;
-    now[strcspn(now, "\n")] = '\0';
-    return strcmp(now, boot_id) == 0;
+    if (!now || !*now)
+        now = read_small("/proc/sys/kernel/random/boot_id", kernel, sizeof kernel) ? kernel : "";
+    return *now && is_same_id(now, boot_id);
 }
 
 int process_find(pid_t pid, uint64_t start, const char *boot_id, struct process *ret,

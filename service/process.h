@@ -21,7 +21,9 @@ must_check int process_of_child(pid_t pid, struct process *ret, struct problem *
  * or 0 when it is gone. */
 must_check int process_find(pid_t pid, uint64_t start, const char *boot_id, struct process *ret,
                             struct problem *why);
-/* Whether the machine was not started again since then. */
+/* Whether the machine was not started again since then. The unit tells the daemon which boot this is: within its
+ * sandbox /proc is that of the kernel, and a container's boots are none of the kernel's. */
+#define BOOT_VARIABLE "PLIMSOLL_BOOT_ID"
 bool process_this_boot(const char *boot_id);
 /* The process of that pid, whatever it is: to be looked at before it is believed. 0: there is none. */
 must_check int process_open(pid_t pid, struct process *ret, struct problem *why);

@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 cd "$(dirname "$(readlink -f "$0")")/.." || exit 2
 
 parts=(style build unit threads clang analysis store contract e2e faults nfs zfs browser quickstart)
-full_parts=(package trust quota kernelnfs) # a booted Debian each: minutes; a kernel of their own: one or two, and 150 MB of packages
+full_parts=(package trust reboot quota kernelnfs) # a booted Debian each: minutes; a kernel of their own: one or two, and 150 MB of packages
 only=() export_full=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 export PLIMSOLL_FULL=$export_full
-[ -z "$export_full" ] && [[ ! " ${only[*]} " =~ \ (package|trust|quota|kernelnfs)\  ]] || parts+=("${full_parts[@]}")
+[ -z "$export_full" ] && [[ ! " ${only[*]} " =~ \ (package|trust|reboot|quota|kernelnfs)\  ]] || parts+=("${full_parts[@]}")
 for name in "${only[@]}"; do
     [[ " ${parts[*]} " == *" $name "* ]] || { echo "run.sh: there is no part $name; there are: ${parts[*]}" >&2 && exit 2; }
 done
@@ -270,6 +270,10 @@ part_package() {
 }
 part_trust() {
     machine_test tests/systemd/trust.sh
+}
+
+part_reboot() {
+    machine_test tests/systemd/reboot.sh
 }
 
 # A virtual machine each, where this kernel knows no quotas and no NFS.

@@ -107,6 +107,22 @@ test('a reboot that nobody asked for: failed, and what it made is removed', { sk
     assert.deepEqual(restarts(), []);
 });
 
+test('a machine that is not up again in time has failed the job, which is told when it is', { skip }, async (t) => {
+    const { daemon, scratch, client, restarts } = await start(t);
+    const { id } = await client.submit(job(2, { params: { reboots: 2, within: 1 } }));
+    await until('the restart', () => restarts().length === 1);
+    await daemon.kill9(); // as the restart does
+    const by = Date.parse(recordsOf(daemon.journal(id), 'reboot')[0].at) + 1000;
+    await until('the time to be over', () => Date.now() > by);
+    daemon.boot = '00000001-0000-0000-0000-000000000000';
+    await daemon.start();
+    const ended = await client.settled(id);
+    assert.deepEqual([ended.state, ended.problem.code, ended.cleanup], ['failed', 'interrupted', 'done']);
+    assert.match(ended.problem.message, /was not up again in time/);
+    assert.equal(restarts().length, 1);
+    assert.deepEqual(leftOn(scratch), []);
+});
+
 test('only an administrator has a machine restarted, and only where the target allows it', async (t) => {
     const { daemon, client } = await start(t);
     const refused = async (who, body, sentence) => {

@@ -10,11 +10,13 @@
 
 struct rebooting {
     uint64_t reboots;
-    nsec takes;
+    nsec takes, within;
 };
 static const struct field params[] = {
     FIELD_COUNT(struct rebooting, reboots, "How often.", .max = 9, .preset = 1),
     FIELD_SECONDS(struct rebooting, takes, "How long each file takes.", .max = 60),
+    FIELD_SECONDS(struct rebooting, within, "How long the machine may take to be up again.",
+                  .max = 86400, .preset = 3600),
     FIELD_END,
 };
 
@@ -60,7 +62,7 @@ static int run_leg(struct run *run, const void *params_, struct problem *why)
     if (run_phase(run, &phase, &limited, why))
         return -1;
     snprintf(next, sizeof next, "%llu", (unsigned long long)leg.number + 1);
-    const struct reboot reboot = { next, leg.number + 1, 3600 * NSEC_PER_SEC };
+    const struct reboot reboot = { next, leg.number + 1, with->within };
     return leg.number < with->reboots ? run_reboot(run, &reboot, why) : 0;
 }
 

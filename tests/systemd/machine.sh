@@ -1,7 +1,7 @@
 # Sourced by the tests of this folder: a throw-away Debian 12 with systemd as its first process, in
 # systemd-nspawn, with loopback alone as its network. Needs root, debootstrap and systemd-container.
 #
-# machine_new DEB makes one in $work, ready to install DEB without a network; machine_boot, machine_cut and
+# What it needs beyond that is in machine_options. machine_new DEB makes one in $work, ready to install DEB without a network; machine_boot, machine_cut and
 # inside do what they say. The Debian it is copied from is kept in PLIMSOLL_MACHINE_CACHE (build/machine).
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -14,6 +14,7 @@ done
 [ "$(id -u)" = 0 ] || { printf 'only root can boot a machine\n# skipped 1\n' && exit 0; }
 
 work=$(mktemp -d) root=$work/root name=plimsoll-$$ loop='' nspawn_mounted=''
+machine_options=() # of systemd-nspawn
 
 machine_base() { # once: a Debian with what the package depends on in apt's cache
     local deb=$1
@@ -55,7 +56,7 @@ machine_boot() {
         while :; do
             rc=0
             systemd-nspawn --register=no --keep-unit -q --console=pipe --link-journal=no --resolv-conf=off --private-network \
-                --kill-signal=SIGRTMIN+3 -M "$name" -D "$root" -b </dev/null >>"$work/console.log" 2>&1 &
+                "${machine_options[@]}" --kill-signal=SIGRTMIN+3 -M "$name" -D "$root" -b </dev/null >>"$work/console.log" 2>&1 &
             echo $! >"$work/nspawn.pid"
             wait $! || rc=$?
             [ $rc = 133 ] || exit $rc
@@ -105,6 +106,7 @@ machine_end() {
         inside journalctl --no-pager -q -n 60 -o short-monotonic || true
     fi
     machine_cut || true
+    ! declare -F work_done >/dev/null || work_done || true # what the test has mounted below $work
     [ -z "$nspawn_mounted" ] || umount /run/systemd/nspawn || true
     if [ -n "${PLIMSOLL_KEEP:-}" ]; then echo "kept: $work"; else rm -rf "$work"; fi
     exit $code

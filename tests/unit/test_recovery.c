@@ -1,3 +1,5 @@
+#include "engine/journal.h"
+#include "service/process.h"
 #include "service/recovery.h"
 
 #include <setjmp.h>
@@ -70,8 +72,30 @@ static void knows_what_follows_from_what_is_left(void **state)
     }
 }
 
+/* As systemd tells it, without hyphens; what /proc shows within a sandbox may be the boot of a container's host. */
+static void a_boot_is_the_one_that_the_unit_tells(void **state)
+{
+    (void)state;
+    char kernel[40];
+    unsetenv(BOOT_VARIABLE);
+    assert_true(process_this_boot(journal_boot_id(kernel)));
+    assert_false(process_this_boot("01234567-89ab-4cde-8f01-23456789abc6"));
+    assert_false(process_this_boot(""));
+    assert_false(process_this_boot(NULL));
+    setenv(BOOT_VARIABLE, "0123456789ab4cde8f0123456789abc6", 1);
+    assert_true(process_this_boot("01234567-89ab-4cde-8f01-23456789abc6"));
+    assert_false(process_this_boot("01234567-89ab-4cde-8f01-23456789abc7"));
+    assert_false(process_this_boot("01234567-89ab-4cde-8f01-23456789abc"));
+    assert_false(process_this_boot(kernel));
+    setenv(BOOT_VARIABLE, "", 1);
+    assert_true(process_this_boot(kernel));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(knows_what_follows_from_what_is_left) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knows_what_follows_from_what_is_left),
+        cmocka_unit_test(a_boot_is_the_one_that_the_unit_tells),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
