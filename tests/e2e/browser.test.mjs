@@ -152,6 +152,7 @@ test('the dashboard', { timeout: 600_000 }, async (t) => {
         await client.settled(job.id);
         await shown(page, job.id);
         await page.getByText(/10.000 batches, drawn in/).waitFor();
+        await page.getByRole('heading', { name: 'What the numbers say' }).waitFor(); // nothing moves under the mouse any more
         const whole = await visit.answers.at(-1).json();
         assert.equal(whole.count, 10000);
         assert.equal(whole.thinned, true);

@@ -10,6 +10,7 @@ import { aligned, gaps, positive, rangeOf, readOff, zoomed } from '../../web/ran
 import { levelOf } from '../../web/surface.js';
 import { axesOf, gridOf, median } from '../../web/views/ladder.js';
 import { cleanupWords, limitWords } from '../../web/words.js';
+import { buildsUp, rowsOf } from '../../web/views/filesystem_rows.js';
 import { byPhase, marksOf } from '../../web/views/findings.js';
 
 /* Narrow and ordinary no-break spaces are told apart by the eye only: in tables both are written "_". */
@@ -45,6 +46,20 @@ test('sets the columns of two hosts beside each other, over the moments of both'
 test('reads a column off at other moments, between its neighbours and nowhere else', () => {
     assert.deepEqual(readOff([1, 2, 4, 5], [10, 20, 40, null], [0, 1, 1.5, 3, 4, 4.5, 5, 6]), [null, 10, 15, 30, 40, null, null, null]);
     assert.deepEqual(readOff([], [], [1]), [null]);
+});
+
+test('tells the seconds of filesystems between the loads at which all were brought back', () => {
+    const create = { phase: { name: 'create' }, x: [10, 20, 30, 40, 50], elapsed: [1, 2, 3, 4, 5], ops: [10, 10, 10, 10, 10] };
+    const cycle = { phase: { name: 'cycle', at_load: true }, x: [20, 40], elapsed: [7, 8], ops: [1, 1] };
+    const cell = (seconds, each) => ({ seconds, each });
+    assert.deepEqual(rowsOf([create, cycle]), [
+        { load: 20, cells: [cell(3, 0.15), cell(7, 0.35)] }, { load: 40, cells: [cell(7, 0.35), cell(8, 0.2)] }, { load: 50, cells: [cell(5, 0.5), cell(null, null)] },
+    ]);
+    assert.deepEqual(rowsOf([create]).map((row) => [row.load, row.cells[0].seconds]), [[10, 1], [20, 2], [30, 3], [40, 4], [50, 5]]);
+    assert.deepEqual(rowsOf([create], 2).map((row) => [row.load, row.cells[0].seconds]), [[30, 6], [50, 9]]);
+    assert.deepEqual(rowsOf([{ ...create, thinned: true }], 1), [{ load: 50, cells: [cell(null, 0.3)] }]);
+    const kinds = ['create', 'mount', 'share', 'cycle', 'cycle-kernel', 'list', 'unshare', 'destroy', 'share-again'].filter((name) => buildsUp({ name, ops: 1 }));
+    assert.deepEqual(kinds, ['create', 'mount', 'share', 'cycle', 'cycle-kernel', 'share-again']);
 });
 
 test('finds what a ladder varies, and the middle of the runs of each point', () => {

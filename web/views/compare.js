@@ -8,6 +8,8 @@ import { emptyPage } from '../parts.js';
 import { gaps } from '../range.js';
 import { MEASURES } from '../words.js';
 import { valueWords } from './environment.js';
+import { filesystemsPanel } from './filesystems.js';
+import { ofRun } from './runs.js';
 
 const POINTS = 400;
 export const VERDICTS = { faster: 'Faster', slower: 'Slower', same: 'The same', 'cannot-tell': 'Cannot tell' };
@@ -45,7 +47,8 @@ function show(context, want, answer) {
     const { main, signal } = context;
     const names = answer.jobs.map((job) => `job ${job.id}`);
     context.title(`${title(names.join(', '))} compared`);
-    const curves = curvesPanel({ ...context, jobs: answer.jobs });
+    const filesystems = filesystemsPanel(context);
+    const curves = curvesPanel({ ...context, jobs: answer.jobs, filesystems });
     fill(main,
         h('div', { class: 'head' }, h('h1', {}, 'Comparison'), h('p', { class: 'links' },
             h('a', { href: address(`/comparisons${query({ ...want, format: 'markdown' })}`), download: 'comparison.md' }, 'Markdown'), ' for a ticket, ',
@@ -55,7 +58,7 @@ function show(context, want, answer) {
             answer.forced && h('section', { class: 'notice result' }, h('h2', {}, 'Compared although parameters differ'),
                 h('p', {}, 'The figures stand; no verdict can.')),
             answer.comparisons.map((one) => verdictPanel(one)),
-            curves, answer.comparisons.map((one) => differencesPanel(one))));
+            filesystems.element, curves, answer.comparisons.map((one) => differencesPanel(one))));
     signal.throwIfAborted();
 }
 
@@ -113,7 +116,7 @@ function differencesPanel({ a, b, differences }) {
 const side = (d, value) => (value === null ? 'not recorded' : valueWords(d.pointer.split('/').at(-1), value));
 
 /** The curves of one phase of every job; which phase and what of it is chosen above them. */
-function curvesPanel({ jobs, signal, failed, search }) {
+function curvesPanel({ jobs, signal, failed, search, filesystems }) {
     const chart = overlayChart(signal);
     const state = h('p', { class: 'doc' });
     const want = { phase: search.get('phase'), y: MEASURES[search.get('y')] ? search.get('y') : 'elapsed' };
@@ -149,6 +152,8 @@ function curvesPanel({ jobs, signal, failed, search }) {
         text(state, 'Reading …');
         try {
             whole ??= await Promise.all(jobs.map(({ id }) => get(`/jobs/${id}`, { signal })));
+            if (whole.every((job) => job.workload === 'filesystem-scaling'))
+                filesystems.update(whole.map((job) => ofRun(job, 1)));
             const names = [...new Set(whole.flatMap((job) => job.phases.map((p) => p.name)))];
             want.phase = names.includes(want.phase) ? want.phase : names[0];
             fill(phases, names.map((name) => h('option', { value: name, selected: name === want.phase }, title(name))));

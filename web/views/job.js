@@ -7,6 +7,7 @@ import { poll } from '../poll.js';
 import { isFinal } from '../words.js';
 import { chartPanel } from './chart_panel.js';
 import { environmentPanel, valueWords } from './environment.js';
+import { filesystemsPanel } from './filesystems.js';
 import { findingsPanel } from './findings.js';
 import { hostPanel } from './host_panel.js';
 import { jobHeader } from './job_header.js';
@@ -28,7 +29,7 @@ export function jobView(context, id) {
         notices: noticesPanel(), phases: phasesPanel(), findings: findingsPanel(), chart: chartPanel(shared), host: hostPanel(shared),
         params: paramsPanel(), environment: environmentPanel(), links: linksPanel(id),
     };
-    const ladder = ladderPanel();
+    const ladder = ladderPanel(), filesystems = filesystemsPanel(shared);
     const runs = runsPanel((run) => {
         const asked = new URLSearchParams(location.search);
         chosen = run;
@@ -43,11 +44,16 @@ export function jobView(context, id) {
         ladder.update(job);
         for (const panel of Object.values(panels))
             panel.update(ofRun(job, shown));
+        updateFilesystems(job);
+    }
+    function updateFilesystems(job) {
+        if (job.workload === 'filesystem-scaling')
+            filesystems.update([ofRun(job, shownRun(job, chosen))]);
     }
     const show = (...names) => names.map((name) => panels[name].element);
     const page = h('div', { class: 'job', hidden: true }, header.element, show('notices'),
         h('div', { class: 'columns' },
-            h('div', { class: 'wide' }, runs.element, ladder.element, show('phases', 'findings', 'chart', 'host')),
+            h('div', { class: 'wide' }, runs.element, ladder.element, show('phases', 'findings'), filesystems.element, show('chart', 'host')),
             h('div', { class: 'narrow' }, show('params', 'links'))),
         show('environment'));
     fill(main, page);
@@ -67,6 +73,7 @@ export function jobView(context, id) {
             } else if (!isFinal(job.state)) {
                 header.update(job);
                 panels.host.update(ofRun(job, shownRun(job, chosen)));
+                updateFilesystems(job);
             }
             if (!isFinal(job.state))
                 return job.state === 'queued' ? 0.1 : LIVE;
