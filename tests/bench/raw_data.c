@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 enum { NOISE = 256 << 10 };
 
@@ -50,8 +49,8 @@ static inline void go(const struct loop *loop, bool writes, bool random)
         char *data = loop->data + turn * record;
         if (writes) /* what is read may go to the same place again and again */
             turn = turn + 1 == loop->buffers ? 0 : turn + 1;
-        long n = writes ? syscall(SYS_pwrite64, loop->fd, data, record, at * record)
-                        : syscall(SYS_pread64, loop->fd, data, record, at * record);
+        long n = writes ? pwrite(loop->fd, data, record, (off_t)(at * record))
+                        : pread(loop->fd, data, record, (off_t)(at * record));
         if (n != (long)record)
             err(1, "%ld of %llu bytes", n, (unsigned long long)record);
     }

@@ -90,6 +90,23 @@ function number(v) {
 }
 function ratio(v) { return v == "" ? "-" : sprintf("%.3f", v) }
 
+# Of the peers of a case the one that comes nearest: the median of the tool's paired ratios to it.
+function least_lead(kase, tool,    t, i, r, c, count, a, least) {
+    c = split(tools[kase], t, "\t")
+    least = ""
+    for (i = 1; i <= c; i++) {
+        if (is_reference(kase, t[i]) || t[i] ~ /^plimsoll/) continue
+        count = 0
+        split("", a)
+        for (r = 1; r <= rounds[kase]; r++)
+            if ((kase, tool, r) in value && (kase, t[i], r) in value && value[kase, tool, r] + 0 != 0)
+                a[++count] = value[kase, t[i], r] / value[kase, tool, r]
+        if (!count) continue
+        sort_numbers(a, count)
+        if (least == "" || median(a, count) < least) least = median(a, count)
+    }
+    return least
+}
 function judge(kase, tool,    part, i, words, got, ok) {
     split(kase, part, "\t")
     for (i = 1; i <= mark_n; i++) {
@@ -100,6 +117,10 @@ function judge(kase, tool,    part, i, words, got, ok) {
         } else if (mark_what[i] == "over") {
             summarise(kase, tool, "over"); got = mid
             ok = got <= mark_bound[i] + 0
+        } else if (mark_what[i] == "ahead") {
+            got = least_lead(kase, tool)
+            if (got == "") continue # nobody is there to be ahead of
+            ok = got >= mark_bound[i] + 0
         } else {
             summarise(kase, tool, mark_what[i] == "wall" ? "wall" : "ratio")
             got = mark_what[i] == "low" ? low : mark_what[i] == "wall" ? (high == "" ? mid : high) : mid
@@ -113,14 +134,15 @@ function judge(kase, tool,    part, i, words, got, ok) {
     }
     return words
 }
-function raw_is(bench) {
+function raw_is(kase, bench) {
+    if (!((kase, "raw") in n)) return ""
     if (bench == "direct") return "; raw: inlined system calls"
-    return bench ~ /^(create|list|stat|remove)/ ? "; raw: a small C program, calls of the C library" : ""
+    return bench ~ /^(create|list|stat|remove|throughput)/ ? "; raw: a small C program, calls of the C library" : ""
 }
 function table(kase,    part, t, i, count, line, r_mid, r_low, spread) {
     split(kase, part, "\t")
     count = split(tools[kase], t, "\t")
-    printf "%s   %s, %d round%s%s\n", part[2], unit[kase], rounds[kase], rounds[kase] == 1 ? "" : "s", raw_is(part[1])
+    printf "%s   %s, %d round%s%s\n", part[2], unit[kase], rounds[kase], rounds[kase] == 1 ? "" : "s", raw_is(kase, part[1])
     printf "  %-16s %10s %8s %7s %7s  %-13s %10s %7s\n", "tool", "median", "spread", "ratio", "low95", "range", "ops/s", "wall"
     for (i = 1; i <= count; i++) {
         summarise(kase, t[i], "value")
