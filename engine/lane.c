@@ -352,7 +352,7 @@ int lane_refused(struct lane *lane, int error, enum attempt attempt, uint64_t nu
 {
     struct limit limit;
     lane->errors++;
-    if (limits_explain(lane->crew->limits.folder, error, attempt == ATTEMPT_NAME, &limit)) {
+    if (limits_explain(&lane->crew->limits, error, attempt == ATTEMPT_NAME, &limit)) {
         crew_limit(lane->crew, &limit);
         return 0;
     }

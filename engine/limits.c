@@ -9,14 +9,17 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-enum { NAME_USUAL = 16 };
+enum {
+    NAME_USUAL = 16,
+    UNIT_USUAL = 4096, /* what a server counts space in, which it does not tell */
+};
 
 /* What a new file takes beside its blocks: its directory entry, and its inode where those are not laid
  * out beforehand. Upper bounds, so that the floor holds. */
-static uint64_t metadata_bytes(const struct statfs *facts, uint64_t name)
+static uint64_t metadata_bytes(unsigned long type, uint64_t name)
 {
     uint64_t longer = name > NAME_USUAL ? name - NAME_USUAL : 0;
-    switch ((unsigned long)facts->f_type) {
+    switch (type) {
     case EXT4_SUPER_MAGIC:
         return 64 + 2 * longer; /* directory blocks may be half full */
     case XFS_SUPER_MAGIC:
@@ -41,24 +44,44 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
     return unit ? (value + unit - 1) / unit * unit : value;
 }
 
-int limits_init(struct limits *limits, int folder, double reserve, struct cost cost, unsigned lanes,
-                uint64_t batch, struct problem *why)
+/* What the target has, what it counts space in, and of what type it is: 0, not known. */
+static int ask_target(const struct limits *limits, struct room *ret, uint64_t *ret_unit,
+                      unsigned long *ret_type, struct problem *why)
 {
     struct statfs facts;
-    *limits = (struct limits){ .folder = folder, .reserve = reserve };
+    *ret_unit = UNIT_USUAL;
+    *ret_type = 0;
+    if (limits->folder < 0)
+        return limits->ask(limits->ask_arg, ret, why);
+    if (fstatfs(limits->folder, &facts) != 0)
+        return problem_errno(why, errno, "cannot ask the target for its space");
+    *ret_unit = unit_of(&facts);
+    *ret_type = (unsigned long)facts.f_type;
+    *ret = (struct room){ .space_total = facts.f_blocks * *ret_unit,
+                          .space_available = facts.f_bavail * *ret_unit,
+                          .inodes_total = facts.f_files,
+                          .inodes_available = facts.f_ffree };
+    return 0;
+}
+
+int limits_init(struct limits *limits, struct cost cost, unsigned lanes, uint64_t batch,
+                struct problem *why)
+{
+    struct room has;
+    uint64_t unit;
+    unsigned long type;
     pthread_mutex_init(&limits->lock, NULL);
-    limits->watched = folder >= 0 && reserve > 0 && (cost.inodes || cost.bytes);
+    limits->watched =
+        (limits->folder >= 0 || limits->ask) && limits->reserve > 0 && (cost.inodes || cost.bytes);
     if (!limits->watched)
         return 0;
-    if (fstatfs(folder, &facts) != 0)
-        return problem_errno(why, errno, "cannot ask the target for its space");
-    limits->space_floor =
-        (uint64_t)ceil((double)facts.f_blocks * (double)unit_of(&facts) * reserve);
-    limits->inode_floor = (uint64_t)ceil((double)facts.f_files * reserve);
+    if (ask_target(limits, &has, &unit, &type, why))
+        return -1;
+    limits->space_floor = (uint64_t)ceil((double)has.space_total * limits->reserve);
+    limits->inode_floor = (uint64_t)ceil((double)has.inodes_total * limits->reserve);
     limits->cost = (struct cost){
         .inodes = cost.inodes,
-        .bytes = round_up(cost.bytes, unit_of(&facts)) +
-                 (cost.inodes ? metadata_bytes(&facts, cost.name) : 0),
+        .bytes = round_up(cost.bytes, unit) + (cost.inodes ? metadata_bytes(type, cost.name) : 0),
     };
     limits->in_flight = (lanes - 1) * batch;
     return 0;
@@ -90,19 +113,20 @@ static uint64_t room(uint64_t available, uint64_t floor, uint64_t each)
 
 static int look(struct limits *limits, uint64_t n, nsec now, struct limit *ret, struct problem *why)
 {
-    struct statfs facts;
-    if (fstatfs(limits->folder, &facts) != 0)
-        return problem_errno(why, errno, "cannot ask the target for its space");
-    uint64_t block = unit_of(&facts);
-    uint64_t space = room(facts.f_bavail * block, limits->space_floor, limits->cost.bytes);
-    uint64_t inodes = room(facts.f_ffree, limits->inode_floor, limits->cost.inodes);
+    struct room has;
+    uint64_t unit;
+    unsigned long type;
+    if (ask_target(limits, &has, &unit, &type, why))
+        return -1;
+    uint64_t space = room(has.space_available, limits->space_floor, limits->cost.bytes);
+    uint64_t inodes = room(has.inodes_available, limits->inode_floor, limits->cost.inodes);
     uint64_t least = space < inodes ? space : inodes;
     uint64_t needed = limits->in_flight + n;
     if (least < needed) {
         if (inodes <= space)
-            say_floor(limits, LIMIT_INODES, facts.f_ffree, facts.f_files, ret);
+            say_floor(limits, LIMIT_INODES, has.inodes_available, has.inodes_total, ret);
         else
-            say_floor(limits, LIMIT_SPACE, facts.f_bavail * block, facts.f_blocks * block, ret);
+            say_floor(limits, LIMIT_SPACE, has.space_available, has.space_total, ret);
         return 1;
     }
     uint64_t grant = (least - limits->in_flight) / 2; /* half: checks are spaced by what is left */
@@ -132,6 +156,28 @@ int limits_admit(struct limits *limits, uint64_t n, nsec now, struct limit *ret,
     int result = take_credit(limits, n, now) ? 0 : look(limits, n, now, ret, why);
     pthread_mutex_unlock(&limits->lock);
     return result;
+}
+
+/* ENOSPC of a target that is asked for its room: what its own filesystem is stays unknown. */
+static void explain_no_space_far(struct limits *limits, struct limit *ret)
+{
+    struct room has;
+    struct problem unheard = { 0 };
+    pthread_mutex_lock(&limits->lock);
+    int failed = limits->ask(limits->ask_arg, &has, &unheard);
+    pthread_mutex_unlock(&limits->lock);
+    ret->reason = LIMIT_SPACE;
+    if (failed) {
+        snprintf(ret->detail, sizeof ret->detail, "the server says that it has no space left");
+    } else if (has.inodes_total && has.inodes_available == 0) {
+        ret->reason = LIMIT_INODES;
+        snprintf(ret->detail, sizeof ret->detail, "all %llu inodes of the target are in use",
+                 (unsigned long long)has.inodes_total);
+    } else {
+        snprintf(ret->detail, sizeof ret->detail,
+                 "the server has no space left for this; it tells %llu bytes available",
+                 (unsigned long long)has.space_available);
+    }
 }
 
 /* ENOSPC: which of the things that it may mean. */
@@ -166,12 +212,15 @@ static void explain_no_space(int folder, bool creates, struct limit *ret)
     }
 }
 
-bool limits_explain(int folder, int error, bool creates, struct limit *ret)
+bool limits_explain(struct limits *limits, int error, bool creates, struct limit *ret)
 {
     struct limit limit = { .reached = true, .error = error };
     switch (error) {
     case ENOSPC:
-        explain_no_space(folder, creates, &limit);
+        if (limits->folder < 0 && limits->ask)
+            explain_no_space_far(limits, &limit);
+        else
+            explain_no_space(limits->folder, creates, &limit);
         break;
     case EDQUOT:
         limit.reason = LIMIT_QUOTA;

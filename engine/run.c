@@ -108,10 +108,8 @@ bool run_take_signals(const struct run *run)
 
 bool run_is_cancelled(struct run *run)
 {
-    if (run_take_signals(run) && !run->cancelled) {
-        run->cancelled = true;
+    if (run_take_signals(run) && !atomic_exchange(&run->cancelled, true))
         eventfd_write(run->cancelled_fd, 1);
-    }
     return run->cancelled;
 }
 

@@ -30,10 +30,12 @@ struct phase {
     uint64_t batch;        /* operations timed together */
     nsec interval;         /* not 0: a batch is what a lane does in this time; `batch` is 1 */
     uint64_t stride;       /* then: how many operations a lane asks for at once, by lane_admit() */
-    uint64_t overlap;  /* and how many it may have under way that take room only when they end */
-    nsec duration;     /* a deadline; 0: none */
-    double slower;     /* ends when it has become so many times slower: slowdown.h; 0: never */
-    struct cost cost;  /* what an operation takes from the target; zero: nothing */
+    uint64_t overlap; /* and how many it may have under way that take room only when they end */
+    nsec duration;    /* a deadline; 0: none */
+    double slower;    /* ends when it has become so many times slower: slowdown.h; 0: never */
+    struct cost cost; /* what an operation takes from the target; zero: nothing */
+    room_fn *room; /* who tells what the target has, where run_workspace() is NULL; NULL: nobody */
+    void *room_arg;
     const char *cache; /* how it was before: "warm", or by what it was emptied; NULL: not said */
     bool
         at_load; /* a sample is of the load that the lane put into lane->load, not of a batch that ends there */
@@ -79,7 +81,8 @@ const struct target *run_target(const struct run *run);
 const char *run_name(const struct run *run);
 /* Whether operations are to return at once, which shows what the engine itself costs. */
 bool run_is_null(const struct run *run);
-/* Whether the run was told to stop; takes the signals that tell it. Not for lanes. */
+/* Whether the run was told to stop; takes the signals that tell it. Lanes look at lane_stopped(), which costs
+ * nothing, and ask this within long waits alone. */
 bool run_is_cancelled(struct run *run);
 /* A descriptor that is readable once it was told to stop: for tools that lanes wait for. */
 int run_cancelled_fd(const struct run *run);

@@ -16,7 +16,7 @@ struct run {
     struct run_options with;
     nsec epoch; /* monotonic, when the leg began */
     struct tick_scale scale;
-    bool cancelled;
+    _Atomic bool cancelled;
     int cancelled_fd; /* an eventfd; readable: cancelled */
     nsec next_host;
     nsec last_host, queued; /* the last look, and what the lanes waited for a CPU since */

@@ -146,8 +146,13 @@ static int work_init(struct work *work, struct problem *why)
     const struct run_options *with = &work->run->with;
     const struct phase *phase = work->phase;
     crew_init(&work->crew, phase, work->run->epoch, work->slots_each);
-    int fd = with->workspace ? workspace_fd(with->workspace) : -1;
-    if (limits_init(&work->crew.limits, fd, with->reserve, phase->cost, phase->lanes,
+    work->crew.limits = (struct limits){
+        .folder = with->workspace ? workspace_fd(with->workspace) : -1,
+        .ask = phase->room,
+        .ask_arg = phase->room_arg,
+        .reserve = with->reserve,
+    };
+    if (limits_init(&work->crew.limits, phase->cost, phase->lanes,
                     phase->interval ? phase->stride : phase->batch, why))
         return -1;
     work->crew.limits.in_flight += phase->lanes * phase->overlap;

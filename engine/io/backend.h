@@ -3,6 +3,7 @@
 #pragma once
 #include "engine/base/clock.h"
 #include "engine/base/problem.h"
+#include "engine/limits.h"
 #include "engine/target.h"
 #include "engine/workspace.h"
 
@@ -79,6 +80,8 @@ struct io_backend {
     int (*reap)(struct io_session *session, struct io_op **done, size_t least, size_t most,
                 nsec until, struct problem *why);
 
+    /* Where the target has no folder of this host: what it has, as room_fn of engine/limits.h. NULL elsewhere. */
+    int (*room)(struct io_session *session, struct room *ret, struct problem *why);
     /* Where the target has no folder of this host: the run directory, by `options->name`. NULL elsewhere:
      * there the program makes it, and engine/workspace.h empties it. */
     int (*folder_make)(const struct io_options *options, struct problem *why);

@@ -183,13 +183,19 @@ static int reap(struct io_session *session, struct io_op **done, size_t least, s
 
 /* --- what stands there --- */
 
+static int tell_room(struct io_session *session, struct room *ret, struct problem *why)
+{
+    int error = wire_room(session->wire, ret, why);
+    return error > 0 ? problem_errno(why, error, "cannot ask the target for its space") : error;
+}
+
 #define PROBE_PATIENCE (5 * NSEC_PER_SEC)
 
 void nfs_probe(const struct target *target, struct target_facts *ret)
 {
     const struct wire_options with = { .url = target->url, .patience = PROBE_PATIENCE };
     struct target_facts facts = { .usable = true };
-    struct nfs_room room;
+    struct room room;
     struct nfs_facts root;
     struct wire *wire = NULL;
     struct problem because = { 0 };
@@ -228,6 +234,7 @@ const struct io_backend io_nfs = {
     .file_close = close_file,
     .submit = submit,
     .reap = reap,
+    .room = tell_room,
     .folder_make = nfs_folder_make,
     .folder_sweep = nfs_folder_sweep,
 };

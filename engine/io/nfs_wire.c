@@ -29,7 +29,7 @@ struct wire {
     int error; /* an errno */
     struct nfs_handle handle;
     struct nfs_facts facts;
-    struct nfs_room room;
+    struct room room;
     struct nfs_listing *listing;
     int (*each)(void *arg, const char *name, const struct nfs_facts *facts);
     void *each_arg;
@@ -481,11 +481,11 @@ static void on_room(struct rpc_context *rpc, int status, void *data, void *arg)
     if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
         return;
     const struct FSSTAT3resok *room = &result->FSSTAT3res_u.resok;
-    wire->room = (struct nfs_room){ room->tbytes, room->abytes, room->tfiles,
-                                    room->tfiles ? room->afiles : 0 };
+    wire->room =
+        (struct room){ room->tbytes, room->abytes, room->tfiles, room->tfiles ? room->afiles : 0 };
 }
 
-int wire_room(struct wire *wire, struct nfs_room *ret, struct problem *why)
+int wire_room(struct wire *wire, struct room *ret, struct problem *why)
 {
     struct FSSTAT3args args = { .fsroot = handle_to_send(&wire->root) };
     ask(wire);

@@ -4,6 +4,7 @@
 #pragma once
 #include "engine/base/clock.h"
 #include "engine/base/problem.h"
+#include "engine/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,11 +31,6 @@ struct nfs_facts {
     int kind;
     uint32_t uid;
     uint64_t size, inode;
-};
-
-/* What the export's filesystem has: bytes and inodes, for unprivileged users. */
-struct nfs_room {
-    uint64_t space_total, space_available, inodes_total, inodes_available;
 };
 
 struct wire;
@@ -74,7 +70,7 @@ must_check int wire_remove(struct wire *wire, const struct nfs_handle *folder, c
                            struct problem *why);
 must_check int wire_rename(struct wire *wire, const struct nfs_handle *folder, const char *from,
                            const char *to, struct problem *why);
-must_check int wire_room(struct wire *wire, struct nfs_room *ret, struct problem *why);
+must_check int wire_room(struct wire *wire, struct room *ret, struct problem *why);
 
 /* Entries of a folder, some at a time. `each` is told of every one but . and ..; -1 from it ends the listing. */
 struct nfs_listing {

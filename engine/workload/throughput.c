@@ -216,6 +216,8 @@ static int ladder(const void *params_, struct matrix *matrix, struct problem *wh
 
 static void site_done(struct site *site)
 {
+    if (site->meter)
+        site->backend->close(site->meter);
     free(site->made);
 }
 
@@ -261,6 +263,18 @@ static int make_files(struct run *run, const struct site *site, struct problem *
     }
     backend->close(session);
     return result;
+}
+
+static int ask_room(void *arg, struct room *ret, struct problem *why)
+{
+    const struct site *site = arg;
+    return site->backend->room(site->meter, ret, why);
+}
+
+/* A session of its own asks what the target has: the lanes' are full of what they move. */
+static int open_meter(struct site *site, struct problem *why)
+{
+    return site->backend->room ? site->backend->open(&site->options, &site->meter, why) : 0;
 }
 
 /* --- what of the files is in memory before they are read --- */
@@ -338,6 +352,8 @@ static int do_operation(struct run *run, struct site *site, enum throughput_oper
         .overlap = with->queue_depth > 1 ? with->queue_depth : 0,
         .duration = with->max_seconds,
         .cost = { .bytes = first ? with->record_bytes : 0 },
+        .room = site->meter ? ask_room : NULL,
+        .room_arg = site,
         .cache = found.name,
         .resident = found.resident,
         .paced = with->rate_limit > 0,
@@ -366,7 +382,7 @@ static int run_all(struct run *run, const void *params_, struct problem *why)
             why, "/params/backend",
             "backend %s needs a folder of this host, which the target does not have",
             site.backend->name);
-    if (make_files(run, &site, why))
+    if (make_files(run, &site, why) || open_meter(&site, why))
         return -1;
     for (unsigned i = 0; i < DO_COUNT; i++)
         if (with.operations & 1u << i && do_operation(run, &site, i, why))

@@ -157,6 +157,7 @@ struct site {
     const struct throughput *with;
     const struct io_backend *backend;
     struct io_options options; /* without what is a lane's own */
+    struct io_session *meter;  /* asks what the target has; NULL: its folder tells it */
     uint64_t *made; /* of each lane: its records in place, from the first; its own to write */
     enum throughput_operation operation;
 };

@@ -88,12 +88,11 @@ static void stays_above_the_floor_and_comes_within_one_batch_per_lane(void **sta
     };
     scoped_fd int folder = open_small(state);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct limits limits;
+        struct limits limits = { .folder = folder, .reserve = cases[i].reserve };
         struct limit limit;
         struct statfs now;
-        must(limits_init(&limits, folder, cases[i].reserve,
-                         (struct cost){ .inodes = 1, .bytes = cases[i].bytes }, cases[i].lanes,
-                         cases[i].batch, &unmet));
+        must(limits_init(&limits, (struct cost){ .inodes = 1, .bytes = cases[i].bytes },
+                         cases[i].lanes, cases[i].batch, &unmet));
         uint64_t made = fill(folder, &limits, cases[i].batch, cases[i].bytes, &limit);
         assert_int_equal(fstatfs(folder, &now), 0);
         uint64_t most = cases[i].lanes * cases[i].batch;
@@ -116,9 +115,9 @@ static void stays_above_the_floor_and_comes_within_one_batch_per_lane(void **sta
 static void nothing_reserved_means_no_floor(void **state)
 {
     scoped_fd int folder = open_small(state);
-    struct limits limits;
+    struct limits limits = { .folder = folder };
     struct limit limit;
-    must(limits_init(&limits, folder, 0, (struct cost){ .inodes = 1 }, 1, 1000000, &unmet));
+    must(limits_init(&limits, (struct cost){ .inodes = 1 }, 1, 1000000, &unmet));
     for (int i = 0; i < 100; i++)
         must(limits_admit(&limits, 1000000, 0, &limit, &unmet));
     limits_done(&limits);
@@ -127,13 +126,13 @@ static void nothing_reserved_means_no_floor(void **state)
 static void somebody_elses_use_is_seen_within_a_second(void **state)
 {
     scoped_fd int folder = open_small(state);
-    struct limits limits;
+    struct limits limits = { .folder = folder, .reserve = 0.5 };
+    struct limits none = { .folder = folder, .reserve = 0.1 };
     struct limit limit;
     struct problem why = { 0 };
-    must(limits_init(&limits, folder, 0.5, (struct cost){ .inodes = 1 }, 1, 1, &unmet));
+    must(limits_init(&limits, (struct cost){ .inodes = 1 }, 1, 1, &unmet));
     assert_int_equal(limits_admit(&limits, 1, 0, &limit, &why), 0);
-    struct limits none;
-    must(limits_init(&none, folder, 0.1, (struct cost){ .inodes = 1 }, 1, 10, &unmet));
+    must(limits_init(&none, (struct cost){ .inodes = 1 }, 1, 10, &unmet));
     uint64_t made = fill(folder, &none, 10, 0, &limit);
     assert_int_equal(limits_admit(&limits, 1, NSEC_PER_SEC / 2, &limit, &why), 0);
     assert_int_equal(limits_admit(&limits, 1, NSEC_PER_SEC + 1, &limit, &why), 1);
@@ -160,8 +159,9 @@ static void errnos_are_told_by_their_cause(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct limits nowhere = { .folder = -1 };
         struct limit limit = { 0 };
-        assert_int_equal(limits_explain(-1, cases[i].error, true, &limit), cases[i].is_limit);
+        assert_int_equal(limits_explain(&nowhere, cases[i].error, true, &limit), cases[i].is_limit);
         assert_int_equal(limit.reached, cases[i].is_limit);
         if (cases[i].is_limit)
             assert_true(limit.reason == (int)cases[i].reason && limit.error == cases[i].error);
@@ -171,6 +171,7 @@ static void errnos_are_told_by_their_cause(void **state)
 static void no_inodes_left_is_not_no_space(void **state)
 {
     scoped_fd int folder = open_small(state);
+    struct limits limits = { .folder = folder };
     struct limit limit = { 0 };
     uint64_t made = 0;
     for (; made < 2 * INODES; made++) {
@@ -181,11 +182,114 @@ static void no_inodes_left_is_not_no_space(void **state)
             break;
     }
     assert_int_equal(errno, ENOSPC);
-    assert_true(limits_explain(folder, ENOSPC, true, &limit));
+    assert_true(limits_explain(&limits, ENOSPC, true, &limit));
     assert_int_equal(limit.reason, LIMIT_INODES);
     unfill(folder, made);
-    assert_true(limits_explain(folder, ENOSPC, true, &limit));
+    assert_true(limits_explain(&limits, ENOSPC, true, &limit));
     assert_int_equal(limit.reason, LIMIT_SPACE);
+}
+
+/* A server, as far as it tells what it has. */
+struct server {
+    struct room has;
+    unsigned asked;
+    bool silent;
+};
+
+static int tell_room(void *arg, struct room *ret, struct problem *why)
+{
+    struct server *server = arg;
+    server->asked++;
+    if (server->silent)
+        return problem_set(why, PROBLEM_IO_FAILED, "the server is silent");
+    *ret = server->has;
+    return 0;
+}
+
+static void a_target_without_a_folder_is_asked_for_its_room(void **state)
+{
+    static const struct {
+        struct room has;
+        struct cost cost;
+        double reserve;
+        uint64_t most; /* operations one at a time, before the floor */
+        enum limit_reason reason;
+    } cases[] = {
+        { { 1 << 30, 1 << 30, 1000, 100 }, { .inodes = 1 }, 0.05, 50, LIMIT_INODES },
+        { { 1 << 20, 1 << 20, 0, 0 }, { .bytes = 1 }, 0.5, 128, LIMIT_SPACE },
+        { { 1 << 20, 600 << 10, 1000, 1000 }, { .bytes = 8192 }, 0.5, 11, LIMIT_SPACE },
+        { { 1 << 20, 1000, 0, 0 }, { .inodes = 1, .bytes = 1 }, 0.5, 0, LIMIT_SPACE },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct server server = { .has = cases[i].has };
+        struct limits limits = {
+            .folder = -1, .ask = tell_room, .ask_arg = &server, .reserve = cases[i].reserve
+        };
+        struct limit limit;
+        uint64_t done = 0;
+        must(limits_init(&limits, cases[i].cost, 1, 1, &unmet));
+        for (int refused = 0; !refused && done <= cases[i].most; done += !refused) {
+            struct problem why = { 0 };
+            refused = limits_admit(&limits, 1, 0, &limit, &why);
+            if (refused)
+                break;
+            server.has.inodes_available -= cases[i].cost.inodes;
+            server.has.space_available -= (cases[i].cost.bytes + 4095) / 4096 * 4096;
+        }
+        if (done != cases[i].most)
+            fail_msg("case %zu: %llu operations, not %llu", i, (unsigned long long)done,
+                     (unsigned long long)cases[i].most);
+        assert_int_equal(limit.reason, cases[i].reason);
+        assert_true(server.asked < 20); /* checks are spaced by the room there is */
+        limits_done(&limits);
+    }
+}
+
+static void what_a_full_server_lacks_is_asked_of_it(void **state)
+{
+    static const struct {
+        struct server server;
+        enum limit_reason reason;
+        const char *word;
+    } cases[] = {
+        { { .has = { 1 << 20, 500, 10, 0 } }, LIMIT_INODES, "all 10 inodes" },
+        { { .has = { 1 << 20, 500, 10, 5 } }, LIMIT_SPACE, "500 bytes available" },
+        { { .has = { 1 << 20, 500, 0, 0 } }, LIMIT_SPACE, "500 bytes available" },
+        { { .silent = true }, LIMIT_SPACE, "no space left" },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct server server = cases[i].server;
+        struct limits limits = { .folder = -1, .ask = tell_room, .ask_arg = &server };
+        struct limit limit = { 0 };
+        must(limits_init(&limits, (struct cost){ .inodes = 1 }, 1, 1, &unmet));
+        assert_int_equal(server.asked, 0); /* nothing is reserved */
+        assert_true(limits_explain(&limits, ENOSPC, true, &limit));
+        assert_int_equal(limit.reason, cases[i].reason);
+        assert_non_null(strstr(limit.detail, cases[i].word));
+        limits_done(&limits);
+    }
+}
+
+static void a_target_that_does_not_tell_its_room_admits_nothing(void **state)
+{
+    struct server server = { .silent = true };
+    struct limits limits = { .folder = -1, .ask = tell_room, .ask_arg = &server, .reserve = 0.1 };
+    struct problem why = { 0 };
+    struct limit limit;
+    (void)state;
+    assert_int_equal(limits_init(&limits, (struct cost){ .inodes = 1 }, 1, 1, &why), -1);
+    limits_done(&limits);
+    server.silent = false;
+    server.has = (struct room){ 1 << 20, 1 << 20, 100, 100 };
+    limits = (struct limits){ .folder = -1, .ask = tell_room, .ask_arg = &server, .reserve = 0.1 };
+    must(limits_init(&limits, (struct cost){ .inodes = 1 }, 1, 1, &unmet));
+    server.silent = true;
+    why = (struct problem){ 0 };
+    assert_int_equal(limits_admit(&limits, 1, 0, &limit, &why), -1);
+    assert_string_equal(why.message, "the server is silent");
+    limits_done(&limits);
 }
 
 int main(void)
@@ -196,6 +300,9 @@ int main(void)
         cmocka_unit_test(somebody_elses_use_is_seen_within_a_second),
         cmocka_unit_test(errnos_are_told_by_their_cause),
         cmocka_unit_test(no_inodes_left_is_not_no_space),
+        cmocka_unit_test(a_target_without_a_folder_is_asked_for_its_room),
+        cmocka_unit_test(what_a_full_server_lacks_is_asked_of_it),
+        cmocka_unit_test(a_target_that_does_not_tell_its_room_admits_nothing),
     };
     return cmocka_run_group_tests(tests, mount_small, unmount_small);
 }
