@@ -473,6 +473,23 @@ int wire_create(struct wire *wire, const struct nfs_handle *folder, const char *
     return 0;
 }
 
+static void on_access(struct rpc_context *rpc, int status, void *data, void *arg)
+{
+    struct wire *wire = arg;
+    const struct ACCESS3res *result = data;
+    (void)rpc;
+    if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
+        return;
+    wire->error = result->ACCESS3res_u.resok.access & ACCESS3_READ ? 0 : EACCES;
+}
+
+int wire_access(struct wire *wire, const struct nfs_handle *object, struct problem *why)
+{
+    struct ACCESS3args args = { .object = handle_to_send(object), .access = ACCESS3_READ };
+    ask(wire);
+    return answer(wire, rpc_nfs3_access_async(wire->rpc, on_access, &args, wire), why);
+}
+
 static void on_room(struct rpc_context *rpc, int status, void *data, void *arg)
 {
     struct wire *wire = arg;
@@ -605,7 +622,7 @@ static int send_part(struct wire_transfer *transfer)
         struct WRITE3args args = { .file = handle_to_send(&transfer->file),
                                    .offset = transfer->offset + transfer->moved,
                                    .count = n,
-                                   .stable = UNSTABLE,
+                                   .stable = transfer->stable ? FILE_SYNC : UNSTABLE,
                                    .data = { .data_len = n,
                                              .data_val = transfer->buffer + transfer->moved } };
         return rpc_nfs3_write_async(wire->rpc, on_written, &args, transfer);

@@ -70,6 +70,8 @@ must_check int wire_remove(struct wire *wire, const struct nfs_handle *folder, c
                            struct problem *why);
 must_check int wire_rename(struct wire *wire, const struct nfs_handle *folder, const char *from,
                            const char *to, struct problem *why);
+/* Whether it may be read: EACCES if not. */
+must_check int wire_access(struct wire *wire, const struct nfs_handle *object, struct problem *why);
 must_check int wire_room(struct wire *wire, struct room *ret, struct problem *why);
 
 /* Entries of a folder, some at a time. `each` is told of every one but . and ..; -1 from it ends the listing. */
@@ -91,9 +93,9 @@ struct wire_transfer {
     uint32_t length, moved;
     uint64_t offset;
     struct nfs_handle file;
-    bool write;
-    struct wire *wire; /* the wire's, as all below */
-    int error;         /* 0, or an errno: of the server, or EIO when the answer is lost */
+    bool write, stable; /* stable: each part is on stable storage when it is answered */
+    struct wire *wire;  /* the wire's, as all below */
+    int error;          /* 0, or an errno: of the server, or EIO when the answer is lost */
 };
 /* Reads or writes it all, as far as the file goes. -1: it was not sent. */
 must_check int wire_transfer(struct wire *wire, struct wire_transfer *transfer,

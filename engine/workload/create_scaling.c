@@ -1,5 +1,5 @@
 /* How the time to create a file grows with the number of files already there. */
-#include "engine/workload/create_scaling.h"
+#include "engine/workload/create_scaling_nfs.h"
 
 #include "engine/cold.h"
 #include "engine/slowdown.h"
@@ -68,6 +68,11 @@ static const struct field params[] = {
         "How long a phase may take; 0 is no bound. Reaching it is a limit, not a failure.",
         .max = 30 * 86400, .unit = "s"),
     FIELD_SLOWER(struct create_scaling),
+    FIELD_SECONDS(
+        struct create_scaling, patience,
+        "How long an NFS server may be silent before the run fails; calls to a folder wait "
+        "as long as the kernel does.",
+        .min = 1, .max = 86400, .preset = 60, .unit = "s"),
     FIELD_BOOL(struct create_scaling, keep_files,
                "Leave the files when the job has succeeded, until the job is deleted; operations "
                "must not have remove then."),
@@ -99,6 +104,8 @@ static int check_cold(const struct target *target, struct problem *why)
 static int check(const void *params_, const struct target *target, struct problem *why)
 {
     const struct create_scaling *with = params_;
+    if (target && target->kind == TARGET_NFS && nfs_check(with, why))
+        return -1;
     if (with->cache == CACHE_COLD && check_cold(target, why))
         return -1;
     if (!(with->operations & OPERATION_CREATE))
@@ -164,6 +171,26 @@ static int make_room_for_descriptors(uint64_t n, struct problem *why)
     return 0;
 }
 
+static bool works_over_nfs(const struct run *run)
+{
+    const struct target *target = run_target(run);
+    return target && target->kind == TARGET_NFS && !run_is_null(run);
+}
+
+static int connect_to_server(struct site *site, struct run *run, struct problem *why)
+{
+    uint64_t n = site->with->directories;
+    if (make_room_for_descriptors(site->with->threads, why) ||
+        nfs_place_open(run, site->with, &site->nfs, why))
+        return -1;
+    if (site->with->layout != LAYOUT_FANOUT)
+        return 0;
+    site->folders = malloc(n * sizeof *site->folders);
+    for (uint64_t i = 0; site->folders && i < n; i++)
+        site->folders[i] = (int)i;
+    return site->folders ? 0 : problem_memory(why);
+}
+
 /* The directories of the fanout layout, before any clock runs. */
 static int make_folders(struct site *site, struct problem *why)
 {
@@ -189,8 +216,9 @@ static int make_folders(struct site *site, struct problem *why)
 
 static void site_done(struct site *site)
 {
-    for (uint64_t i = 0; site->folders && i < site->with->directories; i++)
+    for (uint64_t i = 0; site->folders && !site->nfs && i < site->with->directories; i++)
         close_cell(&site->folders[i]);
+    nfs_place_close(site->nfs);
     free(site->folders);
     free(site->extents);
     free(site->quota);
@@ -202,7 +230,7 @@ static int site_init(struct site *site, struct run *run, const struct create_sca
                      struct problem *why)
 {
     site->with = with;
-    site->folder = run_is_null(run) ? -1 : workspace_fd(run_workspace(run));
+    site->folder = run_workspace(run) ? workspace_fd(run_workspace(run)) : -1;
     site->buffer = buffer_for(with->threads);
     site->extents = calloc(with->threads, sizeof *site->extents);
     site->quota = calloc(with->threads, sizeof *site->quota);
@@ -210,6 +238,8 @@ static int site_init(struct site *site, struct run *run, const struct create_sca
     site->prefix = PREFIX_MADE;
     if (!site->extents || !site->quota || !site->listed)
         return problem_memory(why);
+    if (works_over_nfs(run))
+        return connect_to_server(site, run, why);
     return with->layout == LAYOUT_FANOUT && site->folder >= 0 ? make_folders(site, why) : 0;
 }
 
@@ -242,10 +272,18 @@ static void tell_strangers(struct run *run, const struct site *site)
     }
 }
 
+static lane_fn *create_body(const struct run *run, const struct site *site)
+{
+    if (site->nfs)
+        return create_lane_nfs;
+    if (site->with->create_call == CREATE_BY_MKNOD)
+        return run_is_null(run) ? mknod_lane_null : mknod_lane;
+    return run_is_null(run) ? create_lane_null : create_lane;
+}
+
 static int create_all(struct run *run, struct site *site, struct problem *why)
 {
     const struct create_scaling *with = site->with;
-    bool null = run_is_null(run);
     const struct phase create = {
         .name = "create",
         .unit = "files",
@@ -255,9 +293,9 @@ static int create_all(struct run *run, struct site *site, struct problem *why)
         .duration = with->max_seconds,
         .slower = with->stop_when_slower_than,
         .cost = { .inodes = 1, .bytes = with->file_bytes, .name = name_bytes(with) },
-        .body = with->create_call == CREATE_BY_MKNOD ? null ? mknod_lane_null : mknod_lane
-                : null                               ? create_lane_null
-                                                     : create_lane,
+        .room = site->nfs ? nfs_place_room : NULL,
+        .room_arg = site->nfs,
+        .body = create_body(run, site),
         .arg = site,
     };
     bool limited;
@@ -305,7 +343,8 @@ static uint64_t list_lanes(const struct create_scaling *with)
 static int list_all(struct run *run, struct site *site, struct problem *why)
 {
     const struct create_scaling *with = site->with;
-    uint64_t expected = existing(site), call = site->buffer / entry_bytes(with), listed = 0;
+    uint64_t expected = existing(site), listed = 0;
+    uint64_t call = (site->nfs ? BUFFER_MOST : site->buffer) / entry_bytes(with);
     bool limited;
     const struct phase list = {
         .name = "list",
@@ -316,7 +355,7 @@ static int list_all(struct run *run, struct site *site, struct problem *why)
         .duration = with->max_seconds,
         .slower = with->stop_when_slower_than,
         .cache = cache_of(with),
-        .body = list_lane,
+        .body = site->nfs ? list_lane_nfs : list_lane,
         .arg = site,
     };
     if (set_cache(run, site, why) || run_phase(run, &list, &limited, why))
@@ -344,7 +383,11 @@ static int visit_all(struct run *run, struct site *site, const char *name, enum 
         .duration = with->max_seconds,
         .slower = with->stop_when_slower_than,
         .cache = kind == VISIT_STAT ? cache_of(with) : NULL,
-        .body = run_is_null(run) ? visit_lane_null : visit_lane,
+        .room = site->nfs ? nfs_place_room : NULL,
+        .room_arg = site->nfs,
+        .body = site->nfs          ? visit_lane_nfs
+                : run_is_null(run) ? visit_lane_null
+                                   : visit_lane,
         .arg = site,
     };
     if (kind == VISIT_STAT && set_cache(run, site, why))
@@ -391,7 +434,7 @@ static int renames_exclusively(struct site *site, struct problem *why)
 
 static int rename_all(struct run *run, struct site *site, bool *ret_limited, struct problem *why)
 {
-    int exclusive = run_is_null(run) ? 1 : renames_exclusively(site, why);
+    int exclusive = run_is_null(run) || site->nfs ? 1 : renames_exclusively(site, why);
     if (exclusive < 0)
         return -1;
     int result = visit_all(run, site, "rename", exclusive ? VISIT_RENAME : VISIT_RENAME_PLAIN,
@@ -459,10 +502,12 @@ static int clean(struct run *run, const void *params_, struct problem *why)
         .below = with->layout == LAYOUT_PRIVATE ? with->threads : with->directories,
         .inside = &file,
     };
+    const struct made *made = with->layout == LAYOUT_SHARED ? &file : &folder;
+    if (works_over_nfs(run))
+        return nfs_place_clean(run, with, made, why);
     if (!workspace)
         return 0;
-    if (workspace_sweep(run, workspace_fd(workspace),
-                        with->layout == LAYOUT_SHARED ? &file : &folder, why))
+    if (workspace_sweep(run, workspace_fd(workspace), made, why))
         return -1;
     size_t foreign;
     int left = workspace_remove(workspace, why);
@@ -492,7 +537,7 @@ const struct workload create_scaling = {
     .summary = "How the time to create a file grows with the number of files already there.",
     .params = params,
     .params_size = sizeof(struct create_scaling),
-    .targets = 1 << TARGET_DIRECTORY | 1 << TARGET_BTRFS,
+    .targets = 1 << TARGET_DIRECTORY | 1 << TARGET_BTRFS | 1 << TARGET_NFS,
     .check = check,
     .run = run_all,
     .clean = clean,

@@ -36,6 +36,7 @@ struct create_scaling {
     int cache;           /* enum cache: before list and stat */
     nsec max_seconds;
     double stop_when_slower_than; /* 0: never */
+    nsec patience;                /* with an NFS server */
     bool keep_files;
 };
 
@@ -92,6 +93,17 @@ struct extent {
     uint64_t stranger_renamed;   /* the same of a new name */
 };
 
+/* Of n numbers from `first` on that it claimed, it made the first `made`. */
+static inline void extent_note(struct extent *extent, uint64_t first, uint64_t n, uint64_t made)
+{
+    extent->made += made;
+    extent->end = first + n;
+    if (made < n) {
+        extent->gap_first = first + made;
+        extent->gap_end = first + n;
+    }
+}
+
 /* Numbers first to first + n - 1 exist; `before` existing ones come before them. */
 struct piece {
     uint64_t first, n, before;
@@ -123,8 +135,10 @@ enum visit {
 /* What the lanes of a phase are given. */
 struct site {
     const struct create_scaling *with;
-    int folder;             /* the run directory; -1: null target */
-    int *folders;           /* of the fanout layout, open; NULL: other layouts */
+    int folder;   /* the run directory; -1: null target, or `nfs` */
+    int *folders; /* of the fanout layout, open; NULL: other layouts */
+    struct nfs_place
+        *nfs; /* on an NFS server, where folders are numbers; NULL: in a folder of this host */
     struct extent *extents; /* of each lane; a lane writes its own */
     struct manifest exist;  /* not the private layout, after create */
     uint64_t *quota;        /* private layout, after create: files of each lane */
@@ -144,5 +158,5 @@ static inline int folder_of(const struct site *site, int own, uint64_t number)
     return site->folders[number / site->with->batch % site->with->directories];
 }
 
-lane_fn create_lane, create_lane_null, mknod_lane, mknod_lane_null, list_lane, visit_lane,
-    visit_lane_null;
+lane_fn create_lane, create_lane_null, create_lane_nfs, mknod_lane, mknod_lane_null, list_lane,
+    list_lane_nfs, visit_lane, visit_lane_null, visit_lane_nfs;

@@ -1,6 +1,7 @@
 /* How the lanes of create-scaling make files. */
 #include "engine/workload/create_scaling.h"
 #include "engine/workload/create_scaling_calls.h"
+#include "engine/workload/create_scaling_data.h"
 
 void folder_name(char name[FOLDER_NAME], unsigned lane)
 {
@@ -35,36 +36,12 @@ struct maker {
     uint64_t stamp; /* differs in every block ever written */
 };
 
-enum { BLOCK = 4096 };
-
-/* Incompressible: xorshift64*, seeded by the lane. */
-static void fill_random(char *data, size_t n, uint64_t seed)
-{
-    uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    for (size_t i = 0; i + sizeof x <= n; i += sizeof x) {
-        x ^= x >> 12;
-        x ^= x << 25;
-        x ^= x >> 27;
-        uint64_t word = x * UINT64_C(0x2545f4914f6cdd1d);
-        memcpy(data + i, &word, sizeof word);
-    }
-}
-
-/* Makes every block of the data one that has not been written before. */
-static void stamp_blocks(struct maker *maker, size_t n)
-{
-    for (size_t i = 0; i + sizeof maker->stamp <= n; i += BLOCK) {
-        memcpy(maker->data + i, &maker->stamp, sizeof maker->stamp);
-        maker->stamp += UINT64_C(0x9e3779b97f4a7c15);
-    }
-}
-
 /* 0, or the errno of the call that failed; short writes go on. */
 loop_of write_data(struct maker *maker, int fd, const struct calls *calls)
 {
     for (uint64_t left = maker->bytes; left > 0;) {
         size_t n = left < maker->room ? (size_t)left : maker->room;
-        stamp_blocks(maker, n);
+        stamp_blocks(maker->data, n, &maker->stamp);
         for (size_t done = 0; done < n;) {
             ssize_t wrote = calls->write(fd, maker->data + done, n - done);
             if (wrote < 0 && errno == EINTR)
@@ -145,7 +122,7 @@ static int maker_init(struct maker *maker, struct lane *lane, const struct site 
     maker->sync = with->sync;
     maker->bytes = with->file_bytes;
     maker->room = site->buffer;
-    maker->stamp = ((uint64_t)lane_index(lane) << 48) ^ (uint64_t)clock_wall();
+    maker->stamp = first_stamp(lane_index(lane));
     if (with->file_bytes && !(maker->data = malloc(site->buffer)))
         return problem_memory(why);
     if (maker->data)
@@ -174,12 +151,7 @@ loop_of create_loop(struct lane *lane, const void *arg, enum create_call call,
         uint64_t first = private ? extent->made : claimed, made;
         maker.folder = folder_of(site, maker.own, first);
         int result = make_batch(lane, &maker, first, n, &made, extent, call, calls, why);
-        extent->made += made;
-        extent->end = first + n;
-        if (made < n) {
-            extent->gap_first = first + made;
-            extent->gap_end = first + n;
-        }
+        extent_note(extent, first, n, made);
         if (result)
             return -1;
         if (made < n)

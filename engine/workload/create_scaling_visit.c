@@ -2,54 +2,106 @@
  * random one. One loop for each order, compiled for each kind of visit. */
 #include "engine/workload/create_scaling.h"
 #include "engine/workload/create_scaling_calls.h"
+#include "engine/workload/create_scaling_nfs.h"
 #include "engine/workload/permutation.h"
 
-/* --- one visit; 0, or -1 and errno. `to` is a second name, of which only the number is yet to come --- */
+struct visitor {
+    const struct site *site;
+    int own; /* the lane's folder */
+    struct nfs_lane *nfs;
+    char to[NAME_ROOM]; /* a second name, of which only the number is yet to come */
+};
 
-typedef int one_fn(int folder, const char *name, char *to, const struct calls *calls);
+/* --- one visit; 0, or -1 and errno; errno 0: the problem is told --- */
+
+typedef int one_fn(int folder, const char *name, struct visitor *visitor,
+                   const struct calls *calls);
 
 #define one_of static inline __attribute__((always_inline)) int
 
-one_of one_stat(int folder, const char *name, char *to, const struct calls *calls)
+one_of one_stat(int folder, const char *name, struct visitor *visitor, const struct calls *calls)
 {
     struct stat facts;
-    (void)to;
+    (void)visitor;
     return calls->stat(folder, name, &facts, AT_SYMLINK_NOFOLLOW);
 }
 
-one_of one_open(int folder, const char *name, char *to, const struct calls *calls)
+one_of one_open(int folder, const char *name, struct visitor *visitor, const struct calls *calls)
 {
-    (void)to;
+    (void)visitor;
     int fd = calls->open(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
     return fd < 0 ? -1 : calls->close(fd);
 }
 
-one_of one_rename(int folder, const char *name, char *to, const struct calls *calls)
+one_of one_rename(int folder, const char *name, struct visitor *visitor, const struct calls *calls)
 {
-    memcpy(to + 1, name + 1, FILE_DIGITS);
-    return calls->rename(folder, name, to, RENAME_NOREPLACE);
+    memcpy(visitor->to + 1, name + 1, FILE_DIGITS);
+    return calls->rename(folder, name, visitor->to, RENAME_NOREPLACE);
 }
 
-one_of one_rename_plain(int folder, const char *name, char *to, const struct calls *calls)
+one_of one_rename_plain(int folder, const char *name, struct visitor *visitor,
+                        const struct calls *calls)
 {
-    memcpy(to + 1, name + 1, FILE_DIGITS);
-    return calls->rename(folder, name, to, 0);
+    memcpy(visitor->to + 1, name + 1, FILE_DIGITS);
+    return calls->rename(folder, name, visitor->to, 0);
 }
 
-one_of one_remove(int folder, const char *name, char *to, const struct calls *calls)
+one_of one_remove(int folder, const char *name, struct visitor *visitor, const struct calls *calls)
 {
-    (void)to;
+    (void)visitor;
     return calls->unlink(folder, name, 0);
 }
 
-one_of one_remove_either(int folder, const char *name, char *to, const struct calls *calls)
+one_of one_remove_either(int folder, const char *name, struct visitor *visitor,
+                         const struct calls *calls)
 {
     if (calls->unlink(folder, name, 0) == 0)
         return 0;
     if (errno != ENOENT)
         return -1;
-    memcpy(to + 1, name + 1, FILE_DIGITS);
-    return calls->unlink(folder, to, 0);
+    memcpy(visitor->to + 1, name + 1, FILE_DIGITS);
+    return calls->unlink(folder, visitor->to, 0);
+}
+
+one_of one_nfs_stat(int folder, const char *name, struct visitor *visitor,
+                    const struct calls *calls)
+{
+    (void)calls;
+    return nfs_lane_stat(visitor->nfs, folder, name);
+}
+
+one_of one_nfs_open(int folder, const char *name, struct visitor *visitor,
+                    const struct calls *calls)
+{
+    (void)calls;
+    return nfs_lane_open(visitor->nfs, folder, name);
+}
+
+one_of one_nfs_rename(int folder, const char *name, struct visitor *visitor,
+                      const struct calls *calls)
+{
+    (void)calls;
+    memcpy(visitor->to + 1, name + 1, FILE_DIGITS);
+    return nfs_lane_rename(visitor->nfs, folder, name, visitor->to);
+}
+
+one_of one_nfs_remove(int folder, const char *name, struct visitor *visitor,
+                      const struct calls *calls)
+{
+    (void)calls;
+    return nfs_lane_remove(visitor->nfs, folder, name);
+}
+
+one_of one_nfs_remove_either(int folder, const char *name, struct visitor *visitor,
+                             const struct calls *calls)
+{
+    (void)calls;
+    if (nfs_lane_remove(visitor->nfs, folder, name) == 0)
+        return 0;
+    if (errno != ENOENT)
+        return -1;
+    memcpy(visitor->to + 1, name + 1, FILE_DIGITS);
+    return nfs_lane_remove(visitor->nfs, folder, visitor->to);
 }
 
 /* --- where --- */
@@ -80,18 +132,14 @@ static int refused(struct lane *lane, const struct site *site, uint64_t number, 
                    const char *name, struct problem *why)
 {
     int error = errno;
+    if (error == 0)
+        return nfs_lane_lost(number, why);
     bool renames = site->visit == VISIT_RENAME || site->visit == VISIT_RENAME_PLAIN;
     if (error == EEXIST && renames)
         site->extents[lane_index(lane)].stranger_renamed = number + 1;
     return lane_refused(lane, error, renames ? ATTEMPT_NAME : ATTEMPT_OTHER, number, doing, name,
                         why);
 }
-
-struct visitor {
-    const struct site *site;
-    int own; /* the lane's folder */
-    char to[NAME_ROOM];
-};
 
 loop_of visit_in_order(struct lane *lane, struct visitor *visitor, one_fn *one, const char *doing,
                        const struct calls *calls, struct problem *why)
@@ -106,7 +154,7 @@ loop_of visit_in_order(struct lane *lane, struct visitor *visitor, one_fn *one, 
             file_name(name, site->prefix, here.number);
             lane_restart(lane);
             for (uint64_t i = 0; i < here.n; i++) {
-                if (one(folder, name, visitor->to, calls) != 0)
+                if (one(folder, name, visitor, calls) != 0)
                     return refused(lane, site, here.number + i, doing, name, why);
                 file_name_next(name);
                 if (!lane_note(lane, 0))
@@ -170,7 +218,7 @@ loop_of visit_at_random(struct lane *lane, struct visitor *visitor, one_fn *one,
             else
                 lane_restart(lane);
             for (uint64_t i = 0; i < here; i++) {
-                if (one(names->folder[i], names->name[i], visitor->to, calls) != 0)
+                if (one(names->folder[i], names->name[i], visitor, calls) != 0)
                     return refused(lane, site, names->number[i], doing, names->name[i], why);
                 if (!lane_note(lane, 0))
                     return 0;
@@ -191,12 +239,15 @@ typedef int loop_fn(struct lane *lane, struct visitor *visitor, struct problem *
     LOOP(what##_in_order_null, visit_in_order, one_##what, doing, &null_calls) \
     LOOP(what##_at_random, visit_at_random, one_##what, doing, &system_calls)  \
     LOOP(what##_at_random_null, visit_at_random, one_##what, doing, &null_calls)
-#define LOOPS_OF(what)                                  \
-    {                                                   \
-        { what##_in_order, what##_at_random },          \
-        {                                               \
-            what##_in_order_null, what##_at_random_null \
-        }                                               \
+#define LOOPS_NFS(what, doing)                                             \
+    LOOP(what##_in_order_nfs, visit_in_order, one_nfs_##what, doing, NULL) \
+    LOOP(what##_at_random_nfs, visit_at_random, one_nfs_##what, doing, NULL)
+#define LOOPS_OF(what, nfs)                                                                     \
+    {                                                                                           \
+        { what##_in_order, what##_at_random }, { what##_in_order_null, what##_at_random_null }, \
+        {                                                                                       \
+            nfs##_in_order_nfs, nfs##_at_random_nfs                                             \
+        }                                                                                       \
     }
 
 LOOPS(stat, "stat")
@@ -205,26 +256,47 @@ LOOPS(rename, "rename")
 LOOPS(rename_plain, "rename")
 LOOPS(remove, "remove")
 LOOPS(remove_either, "remove")
+LOOPS_NFS(stat, "stat")
+LOOPS_NFS(open, "open")
+LOOPS_NFS(rename, "rename")
+LOOPS_NFS(remove, "remove")
+LOOPS_NFS(remove_either, "remove")
 
-static loop_fn *const loops[][2][2] = {
-    [VISIT_STAT] = LOOPS_OF(stat),     [VISIT_OPEN] = LOOPS_OF(open),
-    [VISIT_RENAME] = LOOPS_OF(rename), [VISIT_RENAME_PLAIN] = LOOPS_OF(rename_plain),
-    [VISIT_REMOVE] = LOOPS_OF(remove), [VISIT_REMOVE_EITHER] = LOOPS_OF(remove_either),
+enum calls_kind { CALLS_SYSTEM, CALLS_NULL, CALLS_NFS, CALLS_COUNT };
+
+static loop_fn *const loops[][CALLS_COUNT][2] = {
+    [VISIT_STAT] = LOOPS_OF(stat, stat),
+    [VISIT_OPEN] = LOOPS_OF(open, open),
+    [VISIT_RENAME] = LOOPS_OF(rename, rename),
+    [VISIT_RENAME_PLAIN] = LOOPS_OF(rename_plain, rename),
+    [VISIT_REMOVE] = LOOPS_OF(remove, remove),
+    [VISIT_REMOVE_EITHER] = LOOPS_OF(remove_either, remove_either),
 };
 
-enum calls_kind { CALLS_SYSTEM, CALLS_NULL };
+static int visit_from(struct lane *lane, struct visitor *visitor, enum calls_kind calls,
+                      struct problem *why)
+{
+    const struct site *site = visitor->site;
+    file_name_begin(visitor->to, site->with);
+    visitor->to[0] = site->visit == VISIT_REMOVE_EITHER ? PREFIX_MADE : PREFIX_RENAMED;
+    return loops[site->visit][calls][site->with->order](lane, visitor, why);
+}
 
 static int visit(struct lane *lane, const struct site *site, enum calls_kind calls,
                  struct problem *why)
 {
-    struct visitor visitor = { .site = site };
     scoped_fd int own = lane_folder(site, lane_index(lane), false, why);
-    if (own < 0)
-        return -1;
-    visitor.own = own;
-    file_name_begin(visitor.to, site->with);
-    visitor.to[0] = site->visit == VISIT_REMOVE_EITHER ? PREFIX_MADE : PREFIX_RENAMED;
-    return loops[site->visit][calls][site->with->order](lane, &visitor, why);
+    struct visitor visitor = { .site = site, .own = own };
+    return own < 0 ? -1 : visit_from(lane, &visitor, calls, why);
+}
+
+int visit_lane_nfs(struct lane *lane, const void *arg, struct problem *why)
+{
+    const struct site *site = arg;
+    struct visitor visitor = { .site = site,
+                               .own = nfs_folder_of(site, lane_index(lane)),
+                               .nfs = nfs_lane_of(site->nfs, lane_index(lane), why) };
+    return visit_from(lane, &visitor, CALLS_NFS, why);
 }
 
 int visit_lane(struct lane *lane, const void *arg, struct problem *why)
