@@ -103,7 +103,7 @@ int fetch_get(struct fetch *fetch, char **ret, size_t *ret_n, struct problem *wh
                            fetch->error[0] ? fetch->error : curl_easy_strerror(code));
     curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200)
-        return problem_set(why, PROBLEM_IO_FAILED, "it answers with status %ld, not 200", status);
+        return problem_set(why, PROBLEM_UNSUPPORTED, "it answers with status %ld, not 200", status);
     *ret = fetch->body.at;
     *ret_n = fetch->body.n;
     return 0;

@@ -12,7 +12,7 @@ struct fetch;
  * under way. */
 must_check int fetch_open(const char *url, const _Atomic bool *stop, struct fetch **ret,
                           struct problem *why);
-/* The body of the answer, to be taken apart in place until the next call. IO_FAILED: there is no answer,
- * or one that is not 200; TOO_LARGE; CANCELLED. */
+/* The body of the answer, to be taken apart in place until the next call. IO_FAILED: there is no answer;
+ * UNSUPPORTED: it is not 200; TOO_LARGE; CANCELLED. */
 must_check int fetch_get(struct fetch *fetch, char **ret, size_t *ret_n, struct problem *why);
 struct fetch *fetch_close(struct fetch *fetch);
