@@ -113,6 +113,69 @@ static int compare_typical(struct phase_work *work, struct comparison *ret, stru
     return 0;
 }
 
+static void parts_done(struct parts *parts)
+{
+    for (size_t i = 0; i < PARTS_MOST; i++)
+        series_kept_free(parts->at[i]);
+}
+
+/* Which of them a run has; none is read. */
+static bool has_part(const struct entry *entry, const char *name, const struct phase_total **ret)
+{
+    for (size_t i = 0; i < entry->job->phases_n; i++) {
+        const struct phase_total *phase = &entry->job->phases[i];
+        if (phase->run == entry->phase->run && strcmp(phase->name, name) == 0) {
+            *ret = phase;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_parts(struct api *api, const struct entry *entry, struct parts *ret,
+                      struct problem *why)
+{
+    const struct phase_total *phase;
+    for (size_t i = 0; comparison_parts[i]; i++)
+        if (has_part(entry, comparison_parts[i], &phase) &&
+            phase_series_read(api, entry->job->id, phase, &ret->at[i], why))
+            return -1;
+    return 0;
+}
+
+static bool parts_of_entries_differ(const struct entry *a, const struct entry *b)
+{
+    const struct phase_total *phase;
+    for (size_t i = 0; comparison_parts[i]; i++)
+        if (has_part(a, comparison_parts[i], &phase) != has_part(b, comparison_parts[i], &phase))
+            return strcmp(a->phase->name, comparison_parts[0]) == 0;
+    return false;
+}
+
+/* Behind what is said of creating alone, where one side also mounts or shares: of all of it together, by the runs
+ * that stand for their sides. */
+static int compare_parts(struct phase_work *work, size_t k, bool like, json_t *list,
+                         struct problem *why)
+{
+    const struct entry *a = typical(&work->a), *b = typical(&work->b);
+    scoped(parts_done) struct parts x = { 0 }, y = { 0 };
+    struct comparison comparison;
+    struct phase_total phase;
+    if (!parts_of_entries_differ(a, b))
+        return 0;
+    if (read_parts(work->api, a, &x, why) || read_parts(work->api, b, &y, why) ||
+        comparison_of_parts(&x, &y, &comparison, &phase, why))
+        return -1;
+    if (!like) {
+        comparison.verdict = VERDICT_CANNOT_TELL;
+        comparison.small = false;
+    }
+    const struct side one[2] = { { .n = 1, .median = NAN, .low = NAN, .high = NAN },
+                                 { .n = 1, .median = NAN, .low = NAN, .high = NAN } };
+    json_t *json = phase_json(&work->sides[0], &work->sides[k], &phase, &comparison, one);
+    return json_array_append_new(list, json) ? problem_memory(why) : 0;
+}
+
 static int compare_with(struct phase_work *work, size_t k, bool like, json_t *list,
                         struct problem *why)
 {
@@ -129,7 +192,9 @@ static int compare_with(struct phase_work *work, size_t k, bool like, json_t *li
     const struct side both[2] = { a->side, b->side };
     json_t *json =
         phase_json(&work->sides[0], &work->sides[k], typical(a)->phase, &comparison, both);
-    return json_array_append_new(list, json) ? problem_memory(why) : 0;
+    if (json_array_append_new(list, json))
+        return problem_memory(why);
+    return compare_parts(work, k, like, list, why);
 }
 
 /* Nothing unless that run is the first of A that did it. */

@@ -27,6 +27,9 @@ static const char *const passing[] = {
     NULL,
 };
 
+/* What two jobs may be compared for, and so may differ in: shared beside unshared. */
+static const char *const compared_for[] = { "/share", NULL };
+
 const struct field comparisons_query[] = {
     FIELD_LIST(struct comparisons_query, jobs,
                "Two to eight jobs of one workload, separated by commas; the others are compared "
@@ -215,10 +218,10 @@ static int refuse_params(const struct job *a, const struct job *b, const json_t 
                        json_array_size(params) > 1 ? " and others" : "");
 }
 
-static json_t *flags_of(const json_t *params, const json_t *environment)
+static json_t *flags_of(bool like, const json_t *environment)
 {
     json_t *flags = json_array();
-    if (json_array_size(params))
+    if (!like)
         json_array_append_new(flags, json_string("Their parameters differ: no verdict is told."));
     static const struct {
         const char *pointer, *flag;
@@ -257,18 +260,25 @@ static json_t *ids_of(const struct jobs_side *side)
 }
 
 /* The parameters of all jobs of a side against those of the first job of all; *ret: where the first that differs
- * does so. */
+ * does so; *ret_like: it does so only in what they may be compared for. */
 static int compare_params(const struct jobs_side *side, const struct job *first, bool force,
-                          json_t **ret, struct problem *why)
+                          json_t **ret, bool *ret_like, struct problem *why)
 {
     scoped_json json_t *found = json_array();
-    for (size_t i = 0; i < side->n && json_array_size(found) == 0; i++) {
-        json_decref(found);
-        found = differences_of(first->params, side->at[i]->params, NULL);
-        if (!found)
+    *ret_like = true;
+    for (size_t i = 0; i < side->n && *ret_like; i++) {
+        const struct job *other = side->at[i];
+        scoped_json json_t *unlike = differences_of(first->params, other->params, compared_for),
+                           *all = differences_of(first->params, other->params, NULL);
+        if (!unlike || !all)
             return problem_memory(why);
-        if (json_array_size(found) && !force)
-            return refuse_params(first, side->at[i], found, why);
+        *ret_like = json_array_size(unlike) == 0;
+        if (!*ret_like && !force)
+            return refuse_params(first, other, unlike, why);
+        if (json_array_size(found) == 0 || !*ret_like) {
+            json_decref(found);
+            found = steal(&all);
+        }
     }
     *ret = steal(&found);
     return 0;
@@ -284,16 +294,17 @@ static int compare_settings(const struct jobs *jobs, size_t k, bool force, json_
         differences_of(a->at[0]->environment, b->at[0]->environment, passing);
     if (!environment)
         return problem_memory(why);
-    if (compare_params(a, a->at[0], force, &within, why) ||
-        compare_params(b, a->at[0], force, &params, why))
+    bool like_within, like;
+    if (compare_params(a, a->at[0], force, &within, &like_within, why) ||
+        compare_params(b, a->at[0], force, &params, &like, why))
         return -1;
-    *ret_like = json_array_size(params) == 0 && json_array_size(within) == 0;
+    *ret_like = like && like_within && json_array_size(within) == 0;
     if (json_array_size(params) == 0)
         json_array_extend(params, within);
     *ret = json_pack("{s:I, s:I, s:o, s:o, s:[], s:{s:O, s:O}, s:o}", "a", (json_int_t)a->at[0]->id,
                      "b", (json_int_t)b->at[0]->id, "jobs_a", ids_of(a), "jobs_b", ids_of(b),
                      "phases", "differences", "params", params, "environment", environment, "flags",
-                     flags_of(params, environment));
+                     flags_of(*ret_like, environment));
     return *ret ? 0 : problem_memory(why);
 }
 

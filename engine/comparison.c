@@ -21,6 +21,67 @@ int comparison_of(const struct series_kept *a, const struct series_kept *b, stru
     return 0;
 }
 
+const char *const comparison_parts[] = { "create", "mount", "share", NULL };
+
+bool parts_differ(const struct parts *a, const struct parts *b)
+{
+    bool differ = false;
+    for (size_t i = 0; i < PARTS_MOST; i++)
+        differ = differ || !a->at[i] != !b->at[i];
+    return differ && a->at[0] && b->at[0];
+}
+
+/* Adds what another phase took at the same loads; loads that it has not are dropped. Both rise. */
+static size_t add_part(double *load, double *seconds, size_t n, const double *more_load,
+                       const double *more_seconds, size_t more)
+{
+    size_t kept = 0, k = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (k < more && more_load[k] < load[i])
+            k++;
+        if (k == more || more_load[k] > load[i])
+            continue;
+        load[kept] = load[i];
+        seconds[kept++] = seconds[i] + more_seconds[k];
+    }
+    return kept;
+}
+
+/* Its batches; *room is the caller's to free, and holds them. */
+static int sum_parts(const struct parts *parts, double **room, struct batches *ret,
+                     struct problem *why)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < PARTS_MOST; i++)
+        if (parts->at[i] && series_kept_n(parts->at[i]) > most)
+            most = series_kept_n(parts->at[i]);
+    double *load = *room = calloc(4 * most + 1, sizeof *load);
+    if (!load)
+        return problem_memory(why);
+    double *seconds = load + most, *more_load = seconds + most, *more_seconds = more_load + most;
+    size_t n = series_kept_batches(parts->at[0], load, seconds);
+    for (size_t i = 1; i < PARTS_MOST; i++)
+        if (parts->at[i])
+            n = add_part(load, seconds, n, more_load, more_seconds,
+                         series_kept_batches(parts->at[i], more_load, more_seconds));
+    *ret = (struct batches){ n, 0, load, seconds, false };
+    return 0;
+}
+
+int comparison_of_parts(const struct parts *a, const struct parts *b, struct comparison *ret,
+                        struct phase_total *ret_phase, struct problem *why)
+{
+    scoped_free double *room_a = NULL, *room_b = NULL;
+    struct batches x, y;
+    if (sum_parts(a, &room_a, &x, why) || sum_parts(b, &room_b, &y, why))
+        return -1;
+    compare_within(&x, &y, ret);
+    *ret_phase = *series_kept_phase(a->at[0]);
+    snprintf(ret_phase->name, sizeof ret_phase->name, "%s%s%s", comparison_parts[0],
+             a->at[1] || b->at[1] ? "+mount" : "", a->at[2] || b->at[2] ? "+share" : "");
+    return 0;
+}
+
 /* Like finding_words.c's: one that does not fit would be a defect of ours. */
 static void printf_like(2, 3) say(char text[COMPARISON_SENTENCE], const char *fmt, ...)
 {

@@ -7,6 +7,20 @@
 must_check int comparison_of(const struct series_kept *a, const struct series_kept *b,
                              struct comparison *ret, struct problem *why);
 
+/* The phases that together bring a filesystem into use: create, mount, share. NULL-terminated. */
+extern const char *const comparison_parts[];
+enum { PARTS_MOST = 3 };
+/* Those of one run, by their place in comparison_parts; NULL: it has no such phase. */
+struct parts {
+    struct series_kept *at[PARTS_MOST];
+};
+/* Whether one of them has a phase that the other has not: only all of them together tell then what it costs. */
+bool parts_differ(const struct parts *a, const struct parts *b);
+/* By the seconds of all of them at each load that all have. ret_phase: the first of A, named for all. */
+must_check int comparison_of_parts(const struct parts *a, const struct parts *b,
+                                   struct comparison *ret, struct phase_total *ret_phase,
+                                   struct problem *why);
+
 /* The runs of one side, by their rates. */
 struct side {
     size_t n;

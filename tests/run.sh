@@ -49,7 +49,7 @@ trap 'exit 130' INT TERM HUP
 packages=(gcc clang libclang-rt-14-dev libc6-dev cmake ninja-build ccache pkg-config clang-format git curl jq
     libjansson-dev libgsl-dev liburing-dev libbtrfsutil-dev libnfs-dev libinih-dev libcurl4-gnutls-dev libsodium-dev libpq-dev libmicrohttpd-dev libsystemd-dev zlib1g-dev libcmocka-dev libfuse3-dev
     quota
-    nfs-ganesha nfs-ganesha-vfs rpcbind zfs-fuse iproute2 prometheus-node-exporter
+    nfs-ganesha nfs-ganesha-vfs rpcbind dbus-daemon dbus-bin libnfs-utils zfs-fuse iproute2 prometheus-node-exporter
     postgresql util-linux e2fsprogs xfsprogs btrfs-progs procps chromium)
 install_tools() {
     local package missing=()
@@ -243,7 +243,7 @@ part_faults() {
     node_tests 1 "${files[@]}"
 }
 part_nfs() {
-    build asan && build release "${programs[@]}" && tests/nfs/inside.sh node --test --test-reporter=tap tests/nfs/*.test.mjs
+    build asan && build release "${programs[@]}" && tests/nfs/inside.sh node --test --test-reporter=tap --test-concurrency=1 tests/nfs/*.test.mjs
 }
 part_zfs() {
     build release "${programs[@]}" && tests/faults/zfs.sh ${PLIMSOLL_FULL:+--full}

@@ -114,6 +114,60 @@ enum runner_exit analyse_file(char **argv)
 
 /* --- compare --- */
 
+/* As text; into the list, if there is one. */
+static void tell_comparison(const struct phase_total *phase, const struct comparison *c,
+                            json_t *items)
+{
+    char sentence[COMPARISON_SENTENCE];
+    say_comparison(phase, "A", "B", c, NULL, sentence);
+    const struct comparison_view view = comparison_view(phase, c, sentence, NULL, NULL);
+    if (items)
+        json_array_append_new(items, fields_render(comparison_fields, &view));
+    else
+        puts(sentence);
+}
+
+static struct series_kept *phase_of(const struct series_file *file, const char *name, unsigned run)
+{
+    for (size_t i = 0; i < file->n; i++)
+        if (strcmp(series_kept_phase(file->at[i])->name, name) == 0 &&
+            series_kept_phase(file->at[i])->run == run)
+            return file->at[i];
+    return NULL;
+}
+
+static struct parts parts_of(const struct series_file *file, unsigned run)
+{
+    struct parts parts = { 0 };
+    for (size_t i = 0; comparison_parts[i]; i++)
+        parts.at[i] = phase_of(file, comparison_parts[i], run);
+    return parts;
+}
+
+/* How many were told: the phases that both have, and those that bring into use together where one has more. */
+static int compare_all(const struct series_file *a, const struct series_file *b, json_t *items,
+                       size_t *ret, struct problem *why)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        struct phase_total phase = *series_kept_phase(a->at[i]);
+        const struct series_kept *other = phase_of(b, phase.name, phase.run);
+        struct comparison c;
+        if (!other)
+            continue;
+        if (comparison_of(a->at[i], other, &c, why))
+            return -1;
+        tell_comparison(&phase, &c, items);
+        (*ret)++;
+        const struct parts x = parts_of(a, phase.run), y = parts_of(b, phase.run);
+        if (x.at[0] != a->at[i] || !parts_differ(&x, &y))
+            continue;
+        if (comparison_of_parts(&x, &y, &c, &phase, why))
+            return -1;
+        tell_comparison(&phase, &c, items);
+    }
+    return 0;
+}
+
 enum runner_exit compare_files(char **argv)
 {
     struct problem why = { 0 };
@@ -122,31 +176,14 @@ enum runner_exit compare_files(char **argv)
     if (read_arguments(argv, 2, &with, &why) || series_read(with.path[0], &with.series, &a, &why) ||
         series_read(with.path[1], &with.series, &b, &why))
         return refused("compare", &why);
-    json_t *items = with.json ? json_array() : NULL;
+    scoped_json json_t *items = with.json ? json_array() : NULL;
     size_t both = 0;
-    for (size_t i = 0; i < a.n; i++)
-        for (size_t k = 0; k < b.n; k++) {
-            struct phase_total phase = *series_kept_phase(a.at[i]);
-            struct comparison c;
-            char sentence[COMPARISON_SENTENCE];
-            if (strcmp(phase.name, series_kept_phase(b.at[k])->name) != 0 ||
-                phase.run != series_kept_phase(b.at[k])->run)
-                continue;
-            if (comparison_of(a.at[i], b.at[k], &c, &why))
-                return refused("compare", &why);
-            both++;
-            say_comparison(&phase, "A", "B", &c, NULL, sentence);
-            const struct comparison_view view = comparison_view(&phase, &c, sentence, NULL, NULL);
-            if (with.json)
-                json_array_append_new(items, fields_render(comparison_fields, &view));
-            else
-                puts(sentence);
-        }
+    if (compare_all(&a, &b, items, &both, &why))
+        return refused("compare", &why);
     if (both == 0)
         problem_set(&why, PROBLEM_UNSUPPORTED, "the files have no phase in common");
     else if (with.json && print(json_pack("{s:O}", "items", items), &why))
         both = 0;
-    json_decref(items);
     return both ? EXIT_DONE : refused("compare", &why);
 }
 

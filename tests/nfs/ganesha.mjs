@@ -1,6 +1,6 @@
 // A real NFS server: nfs-ganesha over a folder of ours. Only within tests/nfs/inside.sh, where its ports are free.
-import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ const listens = (port) => new Promise((resolve) => {
     socket.once('error', () => resolve(false));
 });
 
-function start(program, args) {
-    const child = spawn(program, args, { stdio: 'ignore' });
+function start(program, args, env = process.env) {
+    const child = spawn(program, args, { stdio: 'ignore', env });
     const ended = new Promise((resolve) => child.once('exit', resolve));
     return { child, ended, async end(signal = 'SIGTERM') {
         child.kill('SIGCONT');
@@ -27,8 +27,10 @@ function start(program, args) {
     } };
 }
 
-/* → { url, path, kill(), stall(), resume(), restart() }; ends with the test. `path`: what it exports. */
-export async function serve(t, path = null) {
+/* → { url, path, kill(), stall(), resume(), restart() }; ends with the test. `path`: what it exports. With `bus`, a
+ * message bus of its own on which it takes orders: also `bus`, its address, urlOf(PSEUDO) and call(METHOD, ARGUMENT…),
+ * what dbus-send prints. */
+export async function serve(t, path = null, { bus = false } = {}) {
     const folder = mkdtempSync(join(tmpdir(), 'plimsoll-nfs-'));
     const exported = path ?? join(folder, 'export');
     mkdirSync(exported, { recursive: true });
@@ -41,24 +43,43 @@ LOG { Default_Log_Level = EVENT; }
 `);
     const rpcbind = await listens(RPCBIND) ? null : start('rpcbind', ['-f', '-w']);
     await until('rpcbind', () => listens(RPCBIND));
+    const address = join(folder, 'bus'), env = { ...process.env, DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${address}` };
+    if (bus) {
+        writeFileSync(join(folder, 'bus.conf'), `<busconfig><type>system</type><listen>unix:path=${address}</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>`);
+    }
+    const daemon = bus ? start('dbus-daemon', ['--nofork', `--config-file=${join(folder, 'bus.conf')}`]) : null;
+    if (bus) await until('the message bus', () => existsSync(address));
     let ganesha = null;
+    const called = (...args) => execFileSync('dbus-send', ['--system', '--print-reply', '--reply-timeout=20000', '--dest=org.ganesha.nfsd', ...args], { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1 << 28 });
     const server = {
+        bus: env.DBUS_SYSTEM_BUS_ADDRESS,
+        call: (method, ...args) => called('/org/ganesha/nfsd/ExportMgr', `org.ganesha.nfsd.exportmgr.${method}`, ...args),
+        urlOf: (pseudo) => `nfs://127.0.0.1${pseudo}?version=3&nfsport=${NFS}&mountport=${MOUNT}`,
         path: exported, log,
         url: `nfs://127.0.0.1/export?version=3&nfsport=${NFS}&mountport=${MOUNT}`,
         urlByRpcbind: 'nfs://127.0.0.1/export',
         async restart() {
-            ganesha = start('ganesha.nfsd', ['-F', '-f', settings, '-L', log, '-p', join(folder, 'pid')]);
+            ganesha = start('ganesha.nfsd', ['-F', '-f', settings, '-L', log, '-p', join(folder, 'pid')], bus ? env : process.env);
             await until('the NFS server', async () => {
                 if (ganesha.child.exitCode !== null) throw fatal(`nfs-ganesha ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
-                return await listens(NFS) && await listens(MOUNT);
+                return await listens(NFS) && await listens(MOUNT) && (!bus || answers());
             }, { seconds: 60 });
         },
         kill: () => ganesha.end('SIGKILL'),
         stall: () => ganesha.child.kill('SIGSTOP'),
         resume: () => ganesha.child.kill('SIGCONT'),
     };
+    const answers = () => {
+        try {
+            return Boolean(server.call('ShowExports'));
+        } catch {
+            return false;
+        }
+    };
     t.after(async () => {
         await ganesha?.end('SIGKILL');
+        await daemon?.end();
         await rpcbind?.end();
         rmSync(folder, { recursive: true, force: true });
     });
