@@ -102,6 +102,14 @@ static inline bool lane_note(struct lane *lane, uint64_t bytes)
         lane_settle(lane);
     return !lane_stopped(lane);
 }
+/* The same for n operations, of which the body has put the ticks behind the pending ones; there is room for them. */
+static inline void lane_note_pending(struct lane *lane, unsigned n, uint64_t bytes)
+{
+    lane->pending += n;
+    lane->bytes += bytes;
+    if (lane->pending == TICKS)
+        lane_settle(lane);
+}
 /* --- batches of time (phase.interval), and operations that overlap --- */
 
 /* Waits until every lane has come here: what each prepared on its own is then behind all. False: stop now. */

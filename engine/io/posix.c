@@ -63,28 +63,39 @@ static int64_t sync_file(const struct io_op *op)
     return result ? -errno : 0;
 }
 
-static int64_t posix_call(struct io_session *session, struct io_op *op)
+/* What has not been moved yet. */
+static inline ssize_t move(const struct io_op *op, uint32_t moved)
 {
-    (void)session;
-    if (op->verb > IO_WRITE)
-        return sync_file(op);
-    for (op->moved = 0; op->moved < op->length;) {
-        char *at = op->buffer + op->moved;
-        size_t left = op->length - op->moved;
-        off_t offset = (off_t)(op->offset + op->moved);
-        ssize_t n = op->verb == IO_READ ? direct_pread(op->file->fd, at, left, offset)
-                                        : direct_pwrite(op->file->fd, at, left, offset);
+    char *at = op->buffer + moved;
+    size_t left = op->length - moved;
+    off_t offset = (off_t)(op->offset + moved);
+    return op->verb == IO_READ ? direct_pread(op->file->fd, at, left, offset)
+                               : direct_pwrite(op->file->fd, at, left, offset);
+}
+
+/* The call gave n, less than all. */
+static int64_t go_on(struct io_op *op, ssize_t n)
+{
+    for (op->moved = 0;; n = move(op, op->moved)) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return -errno;
         if (n == 0 && op->verb == IO_WRITE)
             return -EIO;
-        if (n == 0)
-            break;
         op->moved += (uint32_t)n;
+        if (n == 0 || op->moved == op->length)
+            return op->moved;
     }
-    return op->moved;
+}
+
+static int64_t posix_call(struct io_session *session, struct io_op *op)
+{
+    (void)session;
+    if (op->verb > IO_WRITE)
+        return sync_file(op);
+    ssize_t n = move(op, 0);
+    return n == (ssize_t)op->length ? n : go_on(op, n);
 }
 
 const struct io_backend io_posix = {

@@ -137,30 +137,38 @@ static bool coin_says_read(const struct worker *worker, uint64_t index)
     return coin < worker->site->with->read_percent;
 }
 
-static inline void prepare(struct worker *worker, struct slot *slot)
+/* The next operation. Where `operation` is known to the compiler, nothing is left to decide. */
+static inline __attribute__((always_inline)) void prepare_as(enum throughput_operation operation,
+                                                             struct worker *worker,
+                                                             struct slot *slot)
 {
     struct io_op *op = &slot->op;
-    slot->index = order_next(&worker->order);
-    slot->writes = worker->writes;
-    if (worker->order.operation == DO_MIXED)
-        slot->writes = !coin_says_read(worker, slot->index);
+    uint64_t index = order_next_as(operation, &worker->order);
+    bool writes =
+        operation == DO_MIXED ? !coin_says_read(worker, index) : operation_writes(operation);
+    slot->index = index;
+    slot->writes = writes;
     if (worker->turns > 1)
         slot->turn = slot->turn + 1 == worker->turns ? 0 : slot->turn + 1;
-    op->verb = slot->writes ? IO_WRITE : IO_READ;
+    op->verb = writes ? IO_WRITE : IO_READ;
     op->file = worker->file;
     op->buffer = slot->memory + (size_t)slot->turn * worker->record;
     op->length = worker->record;
-    op->offset = worker->base + slot->index * worker->step;
-    if (!slot->writes)
+    op->offset = worker->base + index * worker->step;
+    if (!writes)
         return;
     if (worker->verify)
-        content_fill(&worker->content, op->buffer, op->length, op->offset, worker->order.operation);
+        content_fill(&worker->content, op->buffer, op->length, op->offset, operation);
     else
-        content_stamp(&worker->content, op->buffer, op->length, op->offset,
-                      worker->order.operation);
+        content_stamp(&worker->content, op->buffer, op->length, op->offset, operation);
 }
 
-/* Another one may start, as far as the target has room. */
+static void prepare(struct worker *worker, struct slot *slot)
+{
+    prepare_as(worker->order.operation, worker, slot);
+}
+
+/* Another one may start, as far as the target has room: then worker->credit says how many. */
 static inline bool may_issue(struct worker *worker)
 {
     if (!worker->writes)
@@ -170,7 +178,13 @@ static inline bool may_issue(struct worker *worker)
             return false;
         worker->credit = worker->lane->stride;
     }
-    worker->credit--;
+    return true;
+}
+static inline bool issue_one(struct worker *worker)
+{
+    if (!may_issue(worker))
+        return false;
+    worker->credit -= worker->writes;
     return true;
 }
 
@@ -257,23 +271,66 @@ static void pace_take(struct worker *worker, struct io_op *op)
 
 /* --- one after the other --- */
 
-/* Where nothing comes between two operations, so that the end of one is the start of the next. */
-static int work_plainly(struct worker *worker, struct problem *why)
+/* Where nothing comes between two operations, so that the end of one is the start of the next: as many as have room
+ * for their ticks and are admitted, until the batch is over. How many were done whole. */
+static inline __attribute__((always_inline)) unsigned stretch_as(
+    enum throughput_operation operation, struct worker *worker, unsigned most)
 {
     struct lane *lane = worker->lane;
     struct slot *slot = &worker->slots[0];
-    const struct io_backend *backend = worker->backend;
+    int64_t (*call)(struct io_session *, struct io_op *) = worker->backend->call;
+    const struct tick_scale scale = lane->scale;
+    uint64_t *ticks = lane->ticks + lane->pending, now;
+    unsigned n = 0;
+    do {
+        prepare_as(operation, worker, slot);
+        slot->op.result = call(worker->session, &slot->op);
+        if (slot->op.result != worker->record)
+            break;
+        ticks[n++] = now = tick_read(&scale);
+    } while (n < most && !lane_due(lane, now) && !lane_stopped(lane));
+    return n;
+}
+
+static unsigned stretch(struct worker *worker, unsigned most)
+{
+    switch (worker->order.operation) { /* those by which a target is usually judged */
+    case DO_WRITE:
+        return stretch_as(DO_WRITE, worker, most);
+    case DO_READ:
+        return stretch_as(DO_READ, worker, most);
+    case DO_RANDOM_READ:
+        return stretch_as(DO_RANDOM_READ, worker, most);
+    case DO_RANDOM_WRITE:
+        return stretch_as(DO_RANDOM_WRITE, worker, most);
+    default:
+        return stretch_as(worker->order.operation, worker, most);
+    }
+}
+
+static uint64_t at_most(uint64_t n, uint64_t most)
+{
+    return n < most ? n : most;
+}
+
+static int work_plainly(struct worker *worker, struct problem *why)
+{
+    struct lane *lane = worker->lane;
+    const struct slot *slot = &worker->slots[0];
     while (order_left(&worker->order) && !lane_stopped(lane)) {
         if (lane_due(lane, lane->pending ? lane->ticks[lane->pending - 1] : lane->last) &&
             !lane_begin(lane))
             break;
         if (!may_issue(worker))
             break;
-        prepare(worker, slot);
-        slot->op.result = backend->call(worker->session, &slot->op);
-        if (slot->op.result != worker->record)
+        uint64_t most = at_most(order_left(&worker->order), TICKS - lane->pending);
+        if (worker->writes)
+            most = at_most(most, worker->credit);
+        unsigned n = stretch(worker, (unsigned)most);
+        lane_note_pending(lane, n, (uint64_t)n * worker->record);
+        worker->credit -= worker->writes ? n : 0;
+        if (n < most && slot->op.result != worker->record)
             return went_wrong(worker, slot, why);
-        lane_note(lane, worker->record);
     }
     return 0;
 }
@@ -293,7 +350,7 @@ static int work_in_turn(struct worker *worker, struct problem *why)
                 break;
             now = lane->last;
         }
-        if (!may_issue(worker))
+        if (!issue_one(worker))
             break;
         prepare(worker, slot);
         slot->op.issued = afresh ? tick_read(&lane->scale) : now;
@@ -328,7 +385,7 @@ static void gather(struct worker *worker, struct flight *flight)
     while (worker->free_n && order_left(&worker->order)) {
         if (worker->paced && pace_next(worker) > now)
             return;
-        if (!may_issue(worker)) {
+        if (!issue_one(worker)) {
             flight->ending = true;
             return;
         }
