@@ -3,6 +3,7 @@
  * or zfs-fuse. Nothing is ever destroyed with what is below it: what somebody puts there stays. */
 #include "engine/provision/provisioner.h"
 
+#include "engine/base/lock.h"
 #include "engine/base/spawn.h"
 #include "engine/base/text.h"
 
@@ -16,22 +17,40 @@ enum {
     AT_ONCE = 200, /* datasets named in one call */
     BUSY_TRIES = 10,
     ANSWER = 1024,   /* what a tool says of one dataset */
+    LOOK_AHEAD = 10, /* a program is started for each look, and none is older than LOOK_AGE */
     OUTPUT = 8 << 20 /* 20,000 datasets of the longest names, two lines each */
 };
+#define LOOK_AGE NSEC_PER_SEC
 #define MARK \
     "plimsoll:run" /* a property, set as a dataset is made; what is made by others below inherits it */
 extern const struct provisioner provision_zfs;
+
+/* What a dataset is known by. */
+struct identity {
+    char guid[IDENTITY];
+    bool marked; /* it was made with our mark */
+};
+
+/* Identities that one call has told of the next few: each is used once, and soon. */
+struct ahead {
+    pthread_mutex_t lock;
+    uint64_t first;                 /* lock, as all that follows */
+    nsec at;                        /* when it was asked */
+    struct identity of[LOOK_AHEAD]; /* of number first, ...; without a guid: not known */
+};
 
 struct pool {
     struct provision with;
     char parent[DATASET], pool[DATASET];
     char *output;
+    struct ahead ahead;
 };
 
 static struct pool *close_pool(struct pool *pool)
 {
     if (!pool)
         return NULL;
+    pthread_mutex_destroy(&pool->ahead.lock);
     free(pool->output);
     free(pool);
     return NULL;
@@ -65,12 +84,6 @@ static bool is_absent(const struct problem *words)
 {
     return strstr(words->message, "does not exist") || strstr(words->message, "no such pool");
 }
-
-/* What a dataset is known by. */
-struct identity {
-    char guid[IDENTITY];
-    bool marked; /* it was made with our mark */
-};
 
 /* One line of `zfs get -o property,value,source guid,MARK`, less its end. */
 static void identity_take(const struct pool *pool, const char *property, const char *value,
@@ -137,7 +150,11 @@ static int ask(struct pool *pool, struct problem *why)
 static int open_pool(const struct provision *with, struct pool **ret, struct problem *why)
 {
     struct pool *pool = calloc(1, sizeof *pool);
-    if (!pool || !(pool->output = malloc(OUTPUT))) {
+    if (!pool)
+        return problem_memory(why);
+    pthread_mutex_init(&pool->ahead.lock, NULL);
+    pool->output = malloc(OUTPUT);
+    if (!pool->output) {
         close_pool(pool);
         return problem_memory(why);
     }
@@ -362,7 +379,7 @@ static void wait_for_mounts(int mounts, int milliseconds)
 static int destroy_dataset(struct pool *pool, const char *name, struct problem *why)
 {
     const char *const argv[] = { "zfs", "destroy", name, NULL };
-    scoped_fd int mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    scoped_fd int mounts = -1;
     for (int tries = 1;; tries++) {
         char output[ANSWER];
         struct problem words = { 0 };
@@ -376,18 +393,79 @@ static int destroy_dataset(struct pool *pool, const char *name, struct problem *
             *why = words;
             return -1;
         }
+        if (mounts < 0)
+            mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
         wait_for_mounts(mounts, 20 * tries);
     }
+}
+
+/* The number of a child of the parent, by its name; UINT64_MAX: no name of ours. */
+static uint64_t number_of(const struct pool *pool, const char *name)
+{
+    char made[DATASET];
+    size_t n = strlen(pool->parent);
+    if (strncmp(name, pool->parent, n) != 0 || name[n] != '/' || name[n + 1] != 'f')
+        return UINT64_MAX;
+    uint64_t number = strtoull(name + n + 2, NULL, 10);
+    child(pool, number, made);
+    return strcmp(made, name) == 0 ? number : UINT64_MAX;
+}
+
+/* Asks of `number` and the next ones at once; nothing is known when one of them is not there. */
+static void ask_ahead(struct pool *pool, uint64_t number)
+{
+    struct ahead *ahead = &pool->ahead;
+    char names[LOOK_AHEAD][DATASET], output[LOOK_AHEAD * 2 * (DATASET + 128)], *fields[4], *rest;
+    const char *argv[LOOK_AHEAD + 9] = { "zfs",       "get", "-H",
+                                         "-p",        "-o",  "name,property,value,source",
+                                         "guid," MARK };
+    struct problem words = { 0 };
+    uint64_t left = pool->with.made->claimed - number, n = 0;
+    for (; n < LOOK_AHEAD && n < left; n++) {
+        child(pool, number + n, names[n]);
+        argv[7 + n] = names[n];
+    }
+    memset(ahead->of, 0, sizeof ahead->of);
+    ahead->first = number;
+    ahead->at = clock_monotonic();
+    if (spawn_run_until(pool->with.stop, argv, TOOL_DEADLINE, output, sizeof output, &words))
+        return;
+    for (char *line = strtok_r(output, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        uint64_t which = cut(line, fields, 4) == 4 ? number_of(pool, fields[0]) : UINT64_MAX;
+        if (which >= number && which < number + n)
+            identity_take(pool, fields[1], fields[2], fields[3], &ahead->of[which - number]);
+    }
+}
+
+/* As look(), of a number. */
+static int look_ahead(struct pool *pool, uint64_t number, struct identity *ret, struct problem *why)
+{
+    struct ahead *ahead = &pool->ahead;
+    char name[DATASET];
+    {
+        scoped_lock(&ahead->lock);
+        bool old = clock_monotonic() - ahead->at > LOOK_AGE;
+        if (old || number < ahead->first || number >= ahead->first + LOOK_AHEAD)
+            ask_ahead(pool, number);
+        struct identity *known = &ahead->of[number - ahead->first];
+        if (known->guid[0]) {
+            *ret = *known;
+            known->guid[0] = '\0';
+            return 1;
+        }
+    }
+    child(pool, number, name);
+    return look(pool, name, ret, why);
 }
 
 static int destroy(struct pool *pool, uint64_t number, struct problem *why)
 {
     char name[DATASET];
     struct identity identity;
-    child(pool, number, name);
-    int found = look(pool, name, &identity, why);
+    int found = look_ahead(pool, number, &identity, why);
     if (found <= 0)
         return found;
+    child(pool, number, name);
     if (!is_made(&identity, ledger_identity(pool->with.made, number)))
         return 1;
     return destroy_dataset(pool, name, why);
@@ -440,18 +518,6 @@ static int boot(struct pool *pool, uint64_t n, uint64_t *ret_brought_back, struc
     }
     *ret_brought_back = n - mounted;
     return 0;
-}
-
-/* The number of a child of the parent, by its name; UINT64_MAX: no name of ours. */
-static uint64_t number_of(const struct pool *pool, const char *name)
-{
-    char made[DATASET];
-    size_t n = strlen(pool->parent);
-    if (strncmp(name, pool->parent, n) != 0 || name[n] != '/' || name[n + 1] != 'f')
-        return UINT64_MAX;
-    uint64_t number = strtoull(name + n + 2, NULL, 10);
-    child(pool, number, made);
-    return strcmp(made, name) == 0 ? number : UINT64_MAX;
 }
 
 /* What `zfs get -r` told of one dataset or snapshot below the parent. */
