@@ -23,6 +23,7 @@ enum {
 #define LOOK_AGE NSEC_PER_SEC
 #define MARK \
     "plimsoll:run" /* a property, set as a dataset is made; what is made by others below inherits it */
+static const char known_by[] = "guid," MARK;
 extern const struct provisioner provision_zfs;
 
 /* What a dataset is known by. */
@@ -111,8 +112,8 @@ static size_t cut(char *line, char *fields[], size_t most)
 /* 1; 0 when there is none; -1. Not through pool->output: several do it at once. */
 static int look(struct pool *pool, const char *dataset, struct identity *ret, struct problem *why)
 {
-    const char *const argv[] = { "zfs",        "get",   "-H", "-p", "-o", "property,value,source",
-                                 "guid," MARK, dataset, NULL };
+    const char *const argv[] = { "zfs",    "get",   "-H", "-p", "-o", "property,value,source",
+                                 known_by, dataset, NULL };
     char output[ANSWER], *fields[3], *rest = NULL;
     struct problem words = { 0 };
     struct identity identity = { 0 };
@@ -416,9 +417,9 @@ static void ask_ahead(struct pool *pool, uint64_t number)
 {
     struct ahead *ahead = &pool->ahead;
     char names[LOOK_AHEAD][DATASET], output[LOOK_AHEAD * 2 * (DATASET + 128)], *fields[4], *rest;
-    const char *argv[LOOK_AHEAD + 9] = { "zfs",       "get", "-H",
-                                         "-p",        "-o",  "name,property,value,source",
-                                         "guid," MARK };
+    const char *argv[LOOK_AHEAD + 9] = { "zfs",   "get", "-H",
+                                         "-p",    "-o",  "name,property,value,source",
+                                         known_by };
     struct problem words = { 0 };
     uint64_t left = pool->with.made->claimed - number, n = 0;
     for (; n < LOOK_AHEAD && n < left; n++) {
@@ -553,8 +554,8 @@ static int take_stock(struct pool *pool, struct run *run, uint64_t **ret, uint64
                       struct problem *why)
 {
     const char *const argv[] = {
-        "zfs",        "get",        "-H", "-p", "-r", "-o", "name,property,value,source",
-        "guid," MARK, pool->parent, NULL
+        "zfs",    "get",        "-H", "-p", "-r", "-o", "name,property,value,source",
+        known_by, pool->parent, NULL
     };
     struct found found = { 0 };
     char *fields[4], *rest = NULL;
