@@ -5,6 +5,7 @@
 #include "engine/base/text.h"
 #include "engine/device.h"
 #include "engine/journal.h"
+#include "engine/ledger.h"
 #include "engine/mountinfo.h"
 #include "engine/procfs.h"
 #include "engine/target.h"
@@ -409,6 +410,23 @@ json_t *environment_read(int target, const char *state)
 static json_t *counted(bool is_counted, uint64_t n)
 {
     return count_json(is_counted ? (int64_t)n : -1);
+}
+
+static json_t *texts_json(const struct texts *texts)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < texts->n; i++)
+        json_array_append_new(list, json_string(texts->at[i]));
+    return list;
+}
+
+void environment_of_share(json_t *environment, const struct target *target)
+{
+    if (target && target->share)
+        json_object_set_new(environment, "share",
+                            json_pack("{s:s, s:o, s:o}", "means", share_means[target->share],
+                                      "clients", texts_json(&target->share_clients), "options",
+                                      texts_json(&target->share_options)));
 }
 
 void environment_of_target(json_t *environment, const struct target *target)

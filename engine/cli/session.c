@@ -95,6 +95,8 @@ static int begin(struct session *session, struct problem *why)
         return problem_memory(why);
     if (environment && folder < 0)
         environment_of_target(environment, plan->target);
+    if (environment)
+        environment_of_share(environment, plan->target);
     struct journal_begin record = {
         .job = plan->job,
         .run = session->number,
@@ -375,7 +377,8 @@ static void clean_one(const struct plan *plan, unsigned number, const struct run
                                                         &session.workspace, &why);
     if (found == 0 && !tell_nothing)
         return;
-    if (found > 0 && make_run(&session, &why) == 0 &&
+    bool shared = left->made.shares.claimed > 0; /* which may be so still without its directory */
+    if ((found > 0 || (found == 0 && shared)) && make_run(&session, &why) == 0 &&
         spare(session.run, &left->foreign, &why) == 0 &&
         ledger_copy(&left->made, run_made(session.run), &why) == 0) {
         clean_up(&session, outcome);

@@ -615,7 +615,11 @@ static int unmake(struct run *run, const struct filesystem_scaling *with, struct
         return 0;
     if (provision.folder >= 0)
         provision_unprobe(provision.folder, made);
-    if (sharing_clean(run, &provision, why) || provisioner->open(&provision, &pool, why))
+    if (sharing_clean(run, &provision, why))
+        return -1;
+    if (provision.folder < 0 && provision.target->path) /* the run directory is gone */
+        return 0;
+    if (provisioner->open(&provision, &pool, why))
         return -1;
     int result = provisioner->clean(pool, run, why);
     provisioner->close(pool);

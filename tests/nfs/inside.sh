@@ -13,4 +13,8 @@ for folder in /run/rpcbind /run/ganesha /var/lib/nfs/ganesha; do
     mkdir -p "$folder"
     mount -t tmpfs tmpfs "$folder"
 done
+# Another rpcbind of this machine, in whatever namespace, holds this lock.
+: >/run/rpcbind/lock
+[ -e /run/rpcbind.lock ] || : >/run/rpcbind.lock
+mount --bind /run/rpcbind/lock /run/rpcbind.lock
 exec "$@"

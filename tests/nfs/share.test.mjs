@@ -3,7 +3,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDaemon } from '../e2e/daemon.mjs';
@@ -27,6 +27,7 @@ test('filesystems shared by nfs-ganesha', { skip: !canServe && whyNot, timeout: 
         targets: {
             open: { path: join(folder, 'open'), ...sharing },
             images: { kind: 'mkfs', path: join(folder, 'images'), ...sharing },
+            pool: { kind: 'zfs', dataset: 'plimsoll/bench', ...sharing },
             closed: { path: join(folder, 'closed') },
             few: { path: join(folder, 'closed'), ...sharing, share_id_first: 100, share_id_last: 109, concurrent: true },
         },
@@ -139,6 +140,39 @@ test('filesystems shared by nfs-ganesha', { skip: !canServe && whyNot, timeout: 
         assert.equal((await client.settled(id)).cleanup, 'done');
         assert.deepEqual(exported(), unchanged);
         assert.deepEqual(leftOn(join(folder, 'open')), []);
+    });
+
+    await t.test('what a run shared goes even when its directory is gone', { skip: !full && 'with --full' }, async () => {
+        const { id, runner } = await stopped();
+        for (const name of readdirSync(join(folder, 'open'))) rmSync(join(folder, 'open', name), { recursive: true });
+        process.kill(runner, 'SIGKILL');
+        assert.equal((await client.settled(id)).cleanup, 'done');
+        assert.deepEqual(exported(), unchanged);
+    });
+
+    await t.test('datasets of a pool that is exported and imported are shared again', { skip: !full && 'with --full: takes zfs-fuse' }, async (st) => {
+        const run = (program, ...args) => execFileSync(program, args, { encoding: 'utf8', timeout: 60_000 });
+        for (const place of ['/run/zfs', '/var/lock/zfs', '/var/lib/zfs']) {
+            mkdirSync(place, { recursive: true });
+            run('mount', '-t', 'tmpfs', 'tmpfs', place);
+        }
+        run('zfs-fuse', '--no-kstat-mount', '-p', join(folder, 'zfs.pid'), '-m', '100');
+        st.after(() => {
+            try { run('zpool', 'destroy', 'plimsoll'); } finally { process.kill(Number(readFileSync(join(folder, 'zfs.pid'), 'utf8'))); }
+        });
+        await until('zfs-fuse', () => { try { return run('zpool', 'list'); } catch { return false; } });
+        const image = join(folder, 'pool.img');
+        writeFileSync(image, '');
+        truncateSync(image, 1 << 30);
+        run('zpool', 'create', '-m', join(folder, 'pool'), 'plimsoll', image);
+        run('zfs', 'create', 'plimsoll/bench');
+        const listed = run('zfs', 'list', '-H', '-o', 'name');
+        const { id } = await create({ filesystems: 20, batch: 10, cycle: 'import', operations: ['create', 'cycle', 'destroy'] }, 'pool');
+        const job = await client.settled(id);
+        assert.equal(job.state, 'succeeded', JSON.stringify(job.problem));
+        assert.deepEqual(ops(job), { parent: 1, create: 20, share: 20, cycle: 2, unshare: 20, destroy: 20 });
+        assert.deepEqual(exported(), unchanged);
+        assert.equal(run('zfs', 'list', '-H', '-o', 'name'), listed);
     });
 
     await t.test('a server that is killed ends the job in words, and the target says that it is gone', async () => {

@@ -102,12 +102,63 @@ static void few_runs_that_overlap_make_a_verdict_doubtful(void **state)
     assert_int_equal(c.verdict, VERDICT_CANNOT_TELL);
 }
 
+/* A phase with the given seconds at loads 10, 20, ... */
+static struct series_kept *phase_with(const char *name, size_t n, const double seconds[])
+{
+    struct phase_total phase = {
+        .run = 1, .leg = 1, .lanes = 1, .batch = 10, .unit = "filesystems"
+    };
+    struct series_kept *series;
+    struct problem why = { 0 };
+    nsec at = 0;
+    snprintf(phase.name, sizeof phase.name, "%s", name);
+    assert_int_equal(series_kept_new(&phase, &series, &why), 0);
+    for (size_t i = 0; i < n; i++) {
+        nsec elapsed = (nsec)(seconds[i] * 1e9);
+        at += elapsed;
+        const struct sample sample = {
+            .load = 10 * (i + 1), .at = at, .elapsed = elapsed, .ops = 10
+        };
+        assert_int_equal(series_kept_add(series, &sample, 1, &why), 0);
+    }
+    return series;
+}
+
+static void what_one_side_does_in_more_phases_is_compared_by_all_of_them(void **state)
+{
+    enum { N = 24 };
+    double create[N], share[N];
+    struct comparison comparison;
+    struct phase_total phase;
+    struct problem why = { 0 };
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        create[i] = 0.10 + 0.001 * (double)(i % 5);
+        share[i] = 0.20 + 0.001 * (double)(i % 7);
+    }
+    struct parts plain = { { phase_with("create", N, create) } };
+    struct parts shared = { { phase_with("create", N, create), NULL,
+                              phase_with("share", N - 4, share) } };
+    assert_false(parts_differ(&plain, &plain));
+    assert_false(parts_differ(&shared, &shared));
+    assert_true(parts_differ(&plain, &shared));
+    assert_int_equal(comparison_of_parts(&plain, &shared, &comparison, &phase, &why), 0);
+    assert_string_equal(phase.name, "create+share");
+    assert_int_equal(comparison.verdict, VERDICT_SLOWER);
+    assert_true(comparison.ratio > 2.8 && comparison.ratio < 3.2);
+    for (size_t i = 0; i < PARTS_MOST; i++) {
+        series_kept_free(plain.at[i]);
+        series_kept_free(shared.at[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_comparison_reads_as_people_say_it),
         cmocka_unit_test(runs_are_compared_as_whole_from_four_a_side_on),
-        cmocka_unit_test(few_runs_that_overlap_make_a_verdict_doubtful)
+        cmocka_unit_test(few_runs_that_overlap_make_a_verdict_doubtful),
+        cmocka_unit_test(what_one_side_does_in_more_phases_is_compared_by_all_of_them),
     };
     return cmocka_run_group_tests_name("comparison", tests, NULL, NULL);
 }
