@@ -164,8 +164,9 @@ static int parse_option(const char *option, struct nfs_address *url, struct prob
         return 0;
     if (strncmp(option, "version=", 8) == 0)
         return problem_field(why, "url",
-                             "url: version must be 3; for NFSv4 mount the export on this host and "
-                             "make it a target of kind directory");
+                             "url: version must be 3, as libnfs writes no record of 4 KiB or more "
+                             "by NFSv4; for that mount the export on this host and make it a "
+                             "target of kind directory");
     return problem_field(why, "url", "url may end in ?version=3&nfsport=N&mountport=N, not in %.*s",
                          (int)strcspn(option, "&"), option);
 }

@@ -72,8 +72,8 @@ static void refuses_what_cannot_be_a_target(void **state)
         { "[target a]\nurl = http://h/x\nkind = nfs\n",
           ":1: url must be as nfs://host/export, not http://h/x" },
         { "[target a]\nkind = nfs\nurl = nfs://h/x?version=4\n",
-          ":1: url: version must be 3; for NFSv4 mount the export on this host and make it a "
-          "target of kind directory" },
+          ":1: url: version must be 3, as libnfs writes no record of 4 KiB or more by NFSv4; "
+          "for that mount the export on this host and make it a target of kind directory" },
         { "[target a]\nkind = nfs\nurl = nfs://h/x?nfsport=99999\n",
           ":1: url: nfsport must be a port from 1 to 65535" },
         { "[target a]\nkind = nfs\nurl = nfs://h:2049\n",
