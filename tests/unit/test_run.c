@@ -140,7 +140,7 @@ static void a_phase_that_takes_too_long_ends_at_its_deadline(void **state)
     struct task task = { .each = 10000 };
     bool limited = false;
     const struct phase phase = {
-        .lanes = 2, .total = UINT64_C(1) << 60, .batch = 1000000, .duration = 200 * NSEC_PER_MSEC
+        .lanes = 2, .total = UINT64_C(1) << 60, .batch = 1000000, .duration = NSEC_PER_SEC
     };
     must(run_task(place, &task, phase, -1, &limited, &unmet));
     scoped_series struct series series;
@@ -153,7 +153,7 @@ static void a_phase_that_takes_too_long_ends_at_its_deadline(void **state)
     assert_true(series.total.ops > 0 && series.total.ops < 1000000);
     assert_true(series.n == 1 ||
                 series.n == 2); /* a batch that ended early of each lane that ran */
-    assert_true(series.total.last_done >= 200 * NSEC_PER_MSEC);
+    assert_true(series.total.last_done >= NSEC_PER_SEC);
 }
 
 static void a_phase_that_has_become_slower_ends_when_that_is_asked_for(void **state)
@@ -172,8 +172,8 @@ static void a_phase_that_has_become_slower_ends_when_that_is_asked_for(void **st
         assert_true(limited && series.limit.reached && series.limit.error == 0);
         assert_int_equal(series.limit.reason, LIMIT_SLOWER);
         assert_true(series.limit.at == series.total.ops);
-        /* five wall-time batches, and what comes until the recorder looks */
-        assert_true(series.total.ops >= 2000 + 4 * lanes * 10 && series.total.ops < 1000000);
+        /* not before the first twenty wall-time batches and five more: a busy machine may hold up those */
+        assert_true(series.total.ops >= 25 * lanes * 10 && series.total.ops < 1000000);
         place_teardown(&own);
     }
 }
