@@ -100,6 +100,7 @@ peer_elbencho() { elbencho -w -d -t 1 -n 1 -N "$2" -s 0 "$1"; }
 smallfile=$(command -v smallfile_cli.py || command -v smallfile || true)
 peers_installed() {
     local peer
+    [ $peers = yes ] || return 0
     for peer in mdtest elbencho fs_mark fio; do command -v "$peer" >/dev/null && echo "$peer"; done
     [ -z "$smallfile" ] || echo smallfile
 }
@@ -157,7 +158,7 @@ rounds_on() { # rounds_on KIND THREADS LAYOUT OPERATIONS BENCHES SUFFIX TOOL...
 
 bench_metadata() {
     [ "$(id -u)" = 0 ] || fail "needs root, to mount filesystems of its own"
-    local kind name peers=() operations=create benches=
+    local kind name installed=() operations=create benches=
     place_images
     files=$(((files + 3999) / 4000 * 4000)) # whole pairs of blocks
     say "files $files, rounds $rounds, images in $images_here"
@@ -166,12 +167,12 @@ bench_metadata() {
         benches+=" $name"
         [ "$name" = create ] || operations+=,$name
     done
-    ! asked create || mapfile -t peers < <(peers_installed)
+    ! asked create || mapfile -t installed < <(peers_installed)
     for kind in ${on//,/ }; do
         if [ -n "$benches" ]; then
             alternate_on "$kind" 1 shared "$operations" "$benches" ""
-            [ ${#peers[@]} = 0 ] ||
-                rounds_on "$kind" 1 shared create create "" raw-process plimsoll-process "${peers[@]}"
+            [ ${#installed[@]} = 0 ] ||
+                rounds_on "$kind" 1 shared create create "" raw-process plimsoll-process "${installed[@]}"
         fi
         if asked create-2; then
             alternate_on "$kind" 2 shared create create -2

@@ -2,7 +2,7 @@
 # Benches: ours, the limit, and each peer that is installed, in turn, in one run.
 #
 #     tests/bench/run.sh [NAME...] [--csv] [--rounds N] [--files N] [--on FS,...] [--images DIR] [--series N]
-#                         [--direct]
+#                         [--direct] [--no-peers]
 #
 # NAME   create create-2 list stat remove null throughput ingest series api startup overhead
 #        filesystems; all of them by default
@@ -12,6 +12,7 @@
 # --files    files in a metadata round (200000)
 # --on       filesystems: tmpfs,ext4,xfs,btrfs by default
 # --direct   of metadata also rounds against inlined system calls, cases *-direct, for which there is no mark
+# --no-peers only ours and the limit, also where peers are installed
 # --series   of each family of nulls (2000); a quarter as many pairs
 # --images   where the loop images lie: /dev/shm if there is room, so that no disk takes part
 #
@@ -31,7 +32,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${PLIMSOLL_BUILD:-$root/build/release}
-csv=no direct=no rounds=11 files=200000 on=tmpfs,ext4,xfs,btrfs images="" series=2000 names=()
+csv=no direct=no peers=yes rounds=11 files=200000 on=tmpfs,ext4,xfs,btrfs images="" series=2000 names=()
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 say() { printf '%s\n' "$*" >&2; }
@@ -42,6 +43,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --csv) csv=yes ;;
     --direct) direct=yes ;;
+    --no-peers) peers=no ;;
     --rounds | --files | --on | --images | --series)
         [ $# -gt 1 ] || fail "$1 wants a value"
         declare "${1#--}=$2"
