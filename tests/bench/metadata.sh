@@ -47,11 +47,12 @@ unmount() {
 # for 200,000 files; what ours costs is told as the bare calls' median over that ratio. In every other round
 # the bare calls have the directory that was made first, which some filesystems place by.
 alternate_once() { # alternate_once DIR ROUND ARGUMENT...: leaves lines in $work/pairs
-    local dir=$1 round=$2 first=()
+    local dir=$1 round=$2 first=() served=()
     shift 2
     ((round % 2)) || first=(--first bare)
+    [[ " $* " != *" threads=1 "* ]] || served=(${first_served[@]+"${first_served[@]}"})
     sync -f "$dir"
-    "$bin/alternate" "$dir" ${first[@]+"${first[@]}"} "$@" >"$work/pairs" 2>"$work/plimsoll.err" ||
+    ${served[@]+"${served[@]}"} "$bin/alternate" "$dir" ${first[@]+"${first[@]}"} "$@" >"$work/pairs" 2>"$work/plimsoll.err" ||
         { say "alternate failed on $dir:"; tail -n 5 "$work/plimsoll.err" >&2; exit 1; }
 }
 note_pairs() { # note_pairs PHASE BENCH CASE ROUND

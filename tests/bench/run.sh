@@ -18,7 +18,8 @@
 #
 # The figure of a metadata tool is CPU time per operation, user and system, of all threads. Ours is held against
 # the bare calls in blocks of some milliseconds that follow one another in one process (alternate.c): whatever
-# else the machine does falls on both, so the ratio stands within 1 % even while others work. Those calls are
+# else the machine does falls on both, so the ratio stands within 1 % even while others work; one lane then comes
+# before them (chrt), lest what is done by the clock grow with the waiting. Those calls are
 # what a small C program makes, of the C library (bare.h); of the 1 to 2 % that the engine gains by inlining its
 # own, --direct shows the rest. Names are made within the time measured on both sides. Peers, and
 # wall-clock rates of two lanes, are compared by processes in turn (raw-process, plimsoll-process, peers; of a
@@ -101,9 +102,12 @@ if [ -z "${PLIMSOLL_BUILD:-}" ]; then
 fi
 bin=$build/bin
 load=$(cut -d' ' -f1 /proc/loadavg)
+first_served=()
 if awk -v l="$load" 'BEGIN { exit !(l > 0.5) }'; then
     say "the machine is not quiet (load average $load): wall-clock rates are off, and CPU figures scatter."
-    say "Stop what else runs here before a figure is quoted; chrt -f 1 and more rounds help a little."
+    say "Stop what else runs here before a figure is quoted; more rounds help a little."
+    # One lane takes one CPU; two would leave none to the kernel's threads that work for them.
+    ! chrt -f 1 true 2>/dev/null || first_served=(chrt -f 1)
 fi
 
 source "$here/metadata.sh"

@@ -151,9 +151,11 @@ int __real_recorder_drain(struct recorder *recorder, enum drain drain, struct pr
 int __wrap_recorder_drain(struct recorder *recorder, enum drain drain, struct problem *why);
 int __wrap_recorder_drain(struct recorder *recorder, enum drain drain, struct problem *why)
 {
+    nsec before = clock_thread_cpu();
     int result = __real_recorder_drain(recorder, drain, why);
-    if (drain == DRAIN_ALL)
-        alternation->recorder_cpu = clock_thread_cpu() - alternation->recorder_start;
+    nsec now = clock_thread_cpu();
+    alternation->drain_cpu += now - before;
+    alternation->recorder_cpu = now - alternation->recorder_start;
     return result;
 }
 
@@ -167,7 +169,7 @@ static void begin_phase(struct alternation *a, const struct phase *phase)
     memset(a->seats, 0, sizeof a->seats);
     a->judged = a->judges(a, phase);
     a->alone = phase->lanes == 1;
-    a->recorder_start = 0;
+    a->recorder_start = a->recorder_cpu = a->drain_cpu = 0;
     pthread_getcpuclockid(pthread_self(), &a->recorder);
 }
 
@@ -176,19 +178,30 @@ static double per(nsec amount, uint64_t ops)
     return (double)amount / (double)ops;
 }
 
-static uint64_t ops_of(const struct block blocks[BLOCKS_MOST])
+static struct block sum(const struct block blocks[BLOCKS_MOST])
 {
-    uint64_t ops = 0;
-    for (unsigned i = 0; i < BLOCKS_MOST; i++)
-        ops += blocks[i].ops;
-    return ops;
+    struct block all = { 0 };
+    for (unsigned i = 0; i < BLOCKS_MOST; i++) {
+        all.ops += blocks[i].ops;
+        all.wall += blocks[i].wall;
+    }
+    return all;
+}
+
+/* What the recorder does by the clock, such as its look at the host, counts for the time that ours had. */
+static nsec recorder_share(const struct alternation *a, const struct block *ours,
+                           const struct block *bare)
+{
+    double share = (double)ours->wall / (double)(ours->wall + bare->wall);
+    return a->drain_cpu + (nsec)((double)(a->recorder_cpu - a->drain_cpu) * share);
 }
 
 static void end_phase(const struct alternation *a, const char *phase)
 {
     /* What the phase cost beside its blocks, for each operation. */
-    uint64_t ops = ops_of(a->blocks[OURS]);
-    double recorder = ops ? per(a->recorder_cpu, ops) : 0;
+    const struct block all[2] = { sum(a->blocks[OURS]), sum(a->blocks[BARE]) };
+    uint64_t ops = all[OURS].ops;
+    double recorder = ops ? per(recorder_share(a, &all[OURS], &all[BARE]), ops) : 0;
     double start = ops ? per(atomic_load(&a->startup), ops) : 0, more = recorder + start;
     for (unsigned i = 0; i < BLOCKS_MOST; i++) {
         const struct block *ours = &a->blocks[OURS][i], *bare = &a->blocks[BARE][i];

@@ -10,9 +10,10 @@
  *     PHASE OURS_CPU_NS_PER_OP BARE_CPU_NS_PER_OP OURS_OPS_PER_SECOND BARE_OPS_PER_SECOND
  *
  * CPU is that of the lanes (CLOCK_THREAD_CPUTIME_ID); to ours are added, spread evenly over the phase's operations,
- * the whole CPU time of the recorder's thread from when the lanes go, as in the runner's own figure, also while the
- * bare calls have their turn, and that of the lanes before their first batch. The bare calls are those of the C
- * library, with one lane as in a program without threads; --direct has them inlined. */
+ * the CPU time of the recorder's thread from when the lanes go, as in the runner's own figure (all that it spends on
+ * samples, and of what it does by the clock the share of time that ours had), and that of the lanes before their
+ * first batch. The bare calls are those of the C library, with one lane as in a program without threads; --direct
+ * has them inlined. */
 #pragma once
 #include "engine/crew.h"
 #include "engine/workload/workload.h"
@@ -60,8 +61,9 @@ struct alternation {
     bool judged, alone; /* alone: one lane */
     clockid_t recorder;
     _Atomic nsec recorder_start; /* its CPU time when the first lane went; 0: not yet */
-    nsec recorder_cpu;
-    _Atomic nsec startup; /* CPU of the lanes before their first batch */
+    nsec recorder_cpu;           /* since then */
+    nsec drain_cpu;              /* of this, what it spent on samples */
+    _Atomic nsec startup;        /* CPU of the lanes before their first batch */
     struct block blocks[2][BLOCKS_MOST];
 
     _Alignas(64) _Atomic uint64_t taken; /* the program's; 0 when a block begins */
@@ -87,8 +89,8 @@ void alternation_turn(struct lane *lane);
 void alternation_end(struct lane *lane);
 void alternation_leave(struct lane *lane);
 
-/* DIR [--block N] [--first bare] [--direct] [name=value ...]; --first bare makes the twin before the run directory, which some
- * filesystems place by. The exit code. */
+/* DIR [--block N] [--first bare] [--direct] [name=value ...]; --first bare makes the twin before the run directory,
+ * which some filesystems place by. The exit code. */
 int alternation_main(struct alternation *a, int argc, char **argv);
 
 /* The folder `name` of `where`, which is made if need be. */
