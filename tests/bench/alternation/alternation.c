@@ -107,7 +107,7 @@ void alternation_begin(struct lane *lane)
     atomic_compare_exchange_strong(&alternation->recorder_start, &none,
                                    (nsec)recorder.tv_sec * NSEC_PER_SEC + recorder.tv_nsec);
     alternation->seats[lane->index].begun = true;
-    atomic_fetch_add(&alternation->startup, clock_thread_cpu());
+    atomic_fetch_add(&alternation->startup, clock_thread_cpu() - lane->cpu); /* since it went */
     begin_ours(alternation, lane);
 }
 

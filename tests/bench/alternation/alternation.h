@@ -9,10 +9,10 @@
  *
  *     PHASE OURS_CPU_NS_PER_OP BARE_CPU_NS_PER_OP OURS_OPS_PER_SECOND BARE_OPS_PER_SECOND
  *
- * CPU is that of the lanes (CLOCK_THREAD_CPUTIME_ID); to ours are added, spread evenly over the phase's operations,
- * the CPU time of the recorder's thread from when the lanes go, as in the runner's own figure (all that it spends on
- * samples, and of what it does by the clock the share of time that ours had), and that of the lanes before their
- * first batch. The bare calls are those of the C library, with one lane as in a program without threads; --direct
+ * CPU is that of the lanes (CLOCK_THREAD_CPUTIME_ID); to ours is added, spread evenly over the phase's operations,
+ * what is spent beside the blocks from when the lanes go, as in the runner's own figure: by the lanes until their
+ * first batch, and by the recorder's thread (on samples all of it, and of what it does by the clock the share of time
+ * that ours had). The bare calls are those of the C library, with one lane as in a program without threads; --direct
  * has them inlined. */
 #pragma once
 #include "engine/crew.h"
