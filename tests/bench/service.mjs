@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { recordsOf } from '../e2e/journal.mjs';
 import { startDaemon } from '../e2e/daemon.mjs';
@@ -94,42 +95,93 @@ async function benchApi() {
     }
 }
 
-/* CPU per file of the create phase: by hand without a journal, and as a job of the service, recorded,
- * ingested and asked about 100 times a second. */
+/* CPU per file of a job of the service that is recorded, ingested and asked about 100 times a second, against the
+ * same job while the service stands still (SIGSTOP): in windows of a quarter second by turns, so that whatever else the
+ * machine does falls on both. What the ingester left undone in a window without it is on those with it; what the
+ * runner spends on recording is added to them, too. */
+const WINDOW = 250; /* ms */
+const EDGE = 50; /* ms at either end: the service takes up or puts down its work, and the clocks differ by what the runner
+                   takes between its first record and the beginning of its leg, 20 ms */
+
+async function askFor(client, id, milliseconds) {
+    const asking = new Set();
+    const timer = setInterval(() => {
+        const one = client.job(id).finally(() => asking.delete(one));
+        asking.add(one);
+    }, 10);
+    await setTimeout(milliseconds);
+    clearInterval(timer);
+    await Promise.all(asking);
+}
+
+function lives(pid) {
+    try {
+        return process.kill(pid, 0);
+    } catch {
+        return false;
+    }
+}
+
+async function windowsOf(daemon, client, id) {
+    const windows = [];
+    const pid = daemon.runner(id);
+    while (lives(pid)) {
+        const asked = [1, 2].includes(windows.length % 4);
+        const from = Date.now();
+        if (asked) {
+            await askFor(client, id, WINDOW);
+        } else {
+            daemon.child.kill('SIGSTOP');
+            await setTimeout(WINDOW);
+        }
+        windows.push({ asked, from: from + EDGE, to: Date.now() - EDGE });
+        daemon.child.kill('SIGCONT');
+    }
+    return windows;
+}
+
+/* { cost, rate } of the samples that ended in the window. */
+function within(window, epoch, samples) {
+    let [cpu, ops] = [0, 0];
+    for (const { at, cpu: c, ops: n } of samples)
+        for (let i = 0; i < at.length; i++) {
+            const when = epoch + at[i] / 1e6;
+            if (when < window.from || when > window.to) continue;
+            cpu += c[i];
+            ops += n[i];
+        }
+    return { cost: cpu / ops, rate: (ops / (window.to - window.from)) * 1000, ops };
+}
+
+const medianOf = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+
 async function benchOverhead() {
     const daemon = await startDaemon({ build: 'release', targets: { scratch: { path: options.scratch } } });
     try {
         const client = daemon.client(await daemon.token('operator'));
-        const alone = async () => {
-            const { stdout } = await run(join(options.bin, 'plimsoll-runner'), ['run', 'create-scaling', '--on', options.scratch, '--json', `files=${files}`, 'operations=create']);
-            const phase = JSON.parse(stdout).phases[0];
-            return { cost: phase.cpu_ns_per_op, rate: phase.rate };
-        };
-        const asked = async () => {
-            const { id } = await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files, operations: ['create'] } });
-            const asking = new Set();
-            const timer = setInterval(() => {
-                const one = client.job(id).finally(() => asking.delete(one));
-                asking.add(one);
-            }, 10);
-            try {
-                await client.finished(id);
-            } finally {
-                clearInterval(timer);
-                await Promise.all(asking);
-            }
-            const { phases } = await client.settled(id);
-            const [end] = recordsOf(daemon.journal(id), 'phase_end');
-            return { cost: end.cpu / end.ops, rate: phases[0].rate };
-        };
-        await alone(); /* to warm caches; not counted */
         for (let round = 1; round <= rounds; round++) {
             say(`overhead: round ${round} of ${rounds}`);
-            const turns = [['alone', alone], ['plimsoll', asked]];
-            for (const [tool, work] of round % 2 ? turns : turns.reverse()) {
-                const { cost, rate } = await work();
-                record('overhead', 'overhead', tool, round, cost, 'cpu_ns/op', rate);
+            const { id } = await client.submit({ workload: 'create-scaling', target: 'scratch', params: { files: files * 5, operations: ['create'] } });
+            await client.reached(id, 'create', 100);
+            const windows = await windowsOf(daemon, client, id);
+            await client.settled(id);
+            const journal = daemon.journal(id);
+            const samples = recordsOf(journal, 'samples');
+            const [end] = recordsOf(journal, 'phase_end');
+            const epoch = Date.parse(recordsOf(journal, 'begin')[0].at);
+            const lanes = samples.reduce((sum, { cpu }) => sum + cpu.reduce((a, b) => a + b), 0);
+            const recording = (end.cpu - lanes) / end.ops;
+            const pairs = [];
+            for (let i = 0; i + 1 < windows.length; i += 2) {
+                const [a, b] = [windows[i], windows[i + 1]].map((window) => ({ ...within(window, epoch, samples), asked: window.asked }));
+                if (a.ops && b.ops) pairs.push(a.asked ? { alone: b, asked: a } : { alone: a, asked: b });
             }
+            if (pairs.length < 3) throw new Error(`only ${pairs.length} pairs of windows: more --files are wanted`);
+            const cost = medianOf(pairs.map(({ alone }) => alone.cost));
+            const rate = medianOf(pairs.map(({ alone }) => alone.rate));
+            record('overhead', 'overhead', 'alone', round, cost, 'cpu_ns/op', rate);
+            record('overhead', 'overhead', 'plimsoll', round, cost * medianOf(pairs.map(({ alone, asked }) => asked.cost / alone.cost)) + recording,
+                'cpu_ns/op', rate * medianOf(pairs.map(({ alone, asked }) => asked.rate / alone.rate)));
         }
     } finally {
         await daemon.close();
