@@ -28,16 +28,16 @@ mkfs.btrfs -q "$work/image" >/dev/null
 mkfs.ext4 -q -F -N 200000 "$work/image.ext4"
 mount -o loop "$work/image" "$work/btrfs"
 mount -o loop "$work/image.ext4" "$work/ext4"
-mkdir "$work/ext4/images" "$work/ext4/folder"
-for kind in btrfs:btrfs mkfs:ext4/images directory:ext4/folder; do
+mkdir "$work/ext4/images" "$work/btrfs/folder"
+for kind in btrfs:btrfs mkfs:ext4/images directory:btrfs/folder; do
     printf '[target %s]\nkind = %s\npath = %s\n' "${kind%:*}" "${kind%:*}" "$work/${kind#*:}"
 done >"$work/settings"
 # Beside them stands what has a name of the same kind and is nobody's to remove.
 btrfs subvolume create "$work/btrfs/plimsoll-1-1-00000000deadbeef" >/dev/null
-mkdir "$work/ext4/"{images,folder}/plimsoll-1-1-00000000deadbeef
+mkdir "$work/"{ext4/images,btrfs/folder}/plimsoll-1-1-00000000deadbeef
 
 state() { # of the targets, the mounts below them and the loop devices of their images
-    ls -A "$work/btrfs" "$work/ext4"/*
+    ls -A "$work/btrfs" "$work/btrfs/folder" "$work/ext4/images"
     btrfs subvolume list "$work/btrfs" | awk '{ print $NF }'
     awk -v w="$work/" 'index($2, w) == 1 { print $2 }' /proc/self/mounts
     losetup -a | grep -c "$work/ext4/images" || true
@@ -118,8 +118,8 @@ look_alikes() { # TARGET PARAMS PREFIX PLANT REMOVE
     expect "$1: without them, all is as before" "$code $(state)" "0 $before"
 }
 look_alikes btrfs '{"filesystems":200000,"batch":200000}' f "btrfs subvolume create" "btrfs subvolume delete"
-look_alikes directory '{"filesystems":150000,"batch":150000}' f mkdir rmdir
-look_alikes mkfs '{"filesystems":1000,"batch":1000,"mounted":false}' i "truncate -s 512M" rm
+look_alikes directory '{"filesystems":9000000,"batch":1000000}' f mkdir rmdir
+look_alikes mkfs '{"filesystems":100000,"batch":100000,"image_bytes":2097152,"mounted":false}' i "truncate -s 512M" rm
 
 # Tools that are missing or fail: told in their own words, and nothing is left.
 hand() { # TARGET ARGUMENT...: by hand; what was told in $words
@@ -185,7 +185,7 @@ if [ -n "${PLIMSOLL_FULL:-}" ]; then # the sizes
     }
     sized "10,000 subvolumes, all mounted again after each 500" "btrfs:$work/btrfs" 10000 batch=500 cycle=remount
     sized "100 images of ext4, all mounted again after each 20" "mkfs:$work/ext4/images" 100 batch=20 cycle=remount
-    sized "100,000 directories" "$work/ext4/folder" 100000 batch=1000
+    sized "100,000 directories" "$work/btrfs/folder" 100000 batch=1000
 fi
 expect "nothing is left of any" "$(state)" "$before"
 exit $failed

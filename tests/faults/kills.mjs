@@ -116,7 +116,7 @@ function kill(pid) {
 /* How long a job takes that nobody kills, so that the moments are spread over all of it. */
 async function calibrate(name) {
     const { id } = await client.submit({ workload: 'filesystem-scaling', target: name, params: kinds[name].params });
-    const began = await until('the runner to begin', () => daemon.runner(id) && performance.now(), { every: 5 });
+    const began = await until('the runner to begin', () => daemon.runner(id) && performance.now(), { every: 5, seconds: 120 });
     await until('the clean-up', () => recordsOf(daemon.journal(id), 'cleanup').at(-1)?.state === 'done', { every: 20, seconds: 300 });
     kinds[name].span = performance.now() - began;
     await client.settled(id);
@@ -127,7 +127,7 @@ async function once(name, number) {
     const victim = ['runner', 'daemon', 'both'][(first + number) % 3];
     const after = Math.floor(random() * kinds[name].span);
     const { id } = await client.submit({ workload: 'filesystem-scaling', target: name, params: kinds[name].params });
-    const runner = await until('the runner to begin', () => daemon.runner(id), { every: 5 });
+    const runner = await until('the runner to begin', () => daemon.runner(id), { every: 5, seconds: 120 });
     await new Promise((resolve) => setTimeout(resolve, after)); // the moment is at random; what is waited for is nothing
     const records = daemon.journal(id);
     const phase = recordsOf(records, 'end').length ? 'clean-up' : (recordsOf(records, 'phase').at(-1)?.phase ?? 'the beginning');

@@ -103,7 +103,7 @@ foreign() { grep '"record":"cleanup"' "$journal" | tail -n 1 | jq -c '.foreign |
 told() { grep "\"record\":\"$1\"" "$journal" | tail -n 1 | jq -e "$2" >/dev/null; } # told RECORD EXPRESSION: of the last one
 full_pool() { jq -e '.phases[] | select(.name == "create") | .limit | .reason == "space" and (.detail | test("cannot create .*: out of space"))' <<<"$totals" >/dev/null; }
 
-begin '{"filesystems":600,"batch":600,"mounted":false}'
+begin '{"filesystems":100000,"batch":100000,"mounted":false}'
 until_is zfs list "$parent/f0000000003"
 kill -STOP $pid
 while pgrep -P $pid -x zfs -r R,S,D >/dev/null; do :; done # what it has started comes to its end
@@ -111,15 +111,15 @@ next=4
 while zfs list "$parent/$(printf 'f%010d' $next)" >/dev/null 2>&1; do next=$((next + 1)); done
 planted=$(printf 'f%010d' $next)
 zfs destroy "$parent/f0000000001"
-for name in f0000000001 "$planted" f0000000500 f0000000002/theirs; do zfs create -o mountpoint=none "$parent/$name"; done
+for name in f0000000001 "$planted" f0000090000 f0000000002/theirs; do zfs create -o mountpoint=none "$parent/$name"; done
 zfs snapshot "$parent/f0000000000@theirs"
 kill -9 $pid
 wait $pid 2>/dev/null || true
 check "look-alikes, what lies below ours, and snapshots block clean-up" clean 4
-check "each is listed" [ "$(foreign)" = "$(jq -nc --arg planted "$planted" '["f0000000000", "f0000000000@theirs", "f0000000001", "f0000000002", "f0000000002/theirs", $planted, "f0000000500"] | sort')" ]
+check "each is listed" [ "$(foreign)" = "$(jq -nc --arg planted "$planted" '["f0000000000", "f0000000000@theirs", "f0000000001", "f0000000002", "f0000000002/theirs", $planted, "f0000090000"] | sort')" ]
 check "and they are all that is left" [ "$(zfs list -H -o name -t all -r "$parent" | wc -l)" = 8 ]
 zfs destroy -r "$parent/f0000000000" && zfs destroy -r "$parent/f0000000002"
-for name in f0000000001 "$planted" f0000000500; do zfs destroy "$parent/$name"; done
+for name in f0000000001 "$planted" f0000090000; do zfs destroy "$parent/$name"; done
 check "without them, clean-up comes to its end" clean 0
 check "the pool is as before" same
 
@@ -137,7 +137,7 @@ check "which is told" grep -q 'cannot start zfs: No such file or directory' "$wo
 
 # The file system's daemon stands still, so zfs hangs.
 ended() { grep -q '"record":"end"' "$journal"; }
-begin '{"filesystems":600,"batch":600,"mounted":false}'
+begin '{"filesystems":100000,"batch":100000,"mounted":false}'
 until_is zfs list "$parent/f0000000003"
 kill -STOP "$zfs_daemon"
 kill -TERM $pid
@@ -147,7 +147,7 @@ kill -CONT "$zfs_daemon"
 wait $pid || true
 check "and it cleans up when zfs works again" same
 if [ $full = yes ]; then
-    begin '{"filesystems":600,"batch":600,"mounted":false}'
+    begin '{"filesystems":100000,"batch":100000,"mounted":false}'
     until_is zfs list "$parent/f0000000003"
     kill -STOP "$zfs_daemon"
     wait $pid || true
