@@ -30,8 +30,8 @@ rules() {
         'only api/server*.c see libmicrohttpd' api/planted.c microhttpd.h
     "$@" '.' '^sodium[./]' '^api/' \
         'only api handles secrets' service/planted.c sodium.h
-    "$@" '.' '^(curl|systemd)/' '^(service/|engine/restart\.c |engine/provision/share_ganesha\.c )' \
-        'only service speaks to systemd and to other hosts, what restarts the machine, and what shares by nfs-ganesha' api/planted.c systemd/sd-daemon.h
+    "$@" '.' '^(curl|systemd)/' '^(service/|engine/restart\.c |engine/provision/ganesha\.c )' \
+        'only service speaks to systemd and to other hosts, what restarts the machine, and what speaks to nfs-ganesha' api/planted.c systemd/sd-daemon.h
     "$@" '.' '^ini\.h$' '^engine/base/ini\.c ' \
         'only engine/base/ini.c sees inih' service/planted.c ini.h
     "$@" '.' '^liburing\.h$' '^engine/io/' \

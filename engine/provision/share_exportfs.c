@@ -61,7 +61,7 @@ static int open_server(const struct sharing_with *with, struct server **ret, str
     server->with = *with;
     if (geteuid() != 0)
         problem_set(why, PROBLEM_UNSUPPORTED, "exportfs takes root, and the runner is not");
-    else if (probe(with->target, why) == 0 &&
+    else if ((with->cleaning || probe(with->target, why) == 0) &&
              join_options(&with->target->share_options, &server->options, why) == 0) {
         *ret = server;
         return 0;

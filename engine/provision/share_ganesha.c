@@ -4,25 +4,16 @@
 #include "engine/provision/sharer.h"
 
 #include "engine/base/text.h"
+#include "engine/provision/ganesha.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sys/mman.h>
-#include <systemd/sd-bus.h>
 
-#define CALL_DEADLINE \
-    (60 * NSEC_PER_SEC) /* an export may take what its filesystem takes to answer */
-#define PROBE_DEADLINE (5 * NSEC_PER_SEC)
-#define STOPPED_WITHIN (5 * NSEC_PER_SEC) /* what a call may take when all is to stop */
-#define SERVICE        "org.ganesha.nfsd"
-#define OBJECT         "/org/ganesha/nfsd/ExportMgr"
-#define INTERFACE      "org.ganesha.nfsd.exportmgr"
-enum { IDS = UINT16_MAX + 1 };
 extern const struct sharer share_ganesha;
 
 struct server {
     struct sharing_with with;
-    sd_bus *bus;
+    struct ganesha *ganesha;
     int file; /* the export's description, which ganesha reads: it has no name, so that none is left */
     char file_path[64];  /* the same, for others */
     unsigned char *used; /* bits, by export id: somebody has it */
@@ -33,181 +24,19 @@ static struct server *close_server(struct server *server)
 {
     if (!server)
         return NULL;
-    sd_bus_close_unref(server->bus);
+    ganesha_close(server->ganesha);
     close_cell(&server->file);
     free(server->used);
     free(server);
     return NULL;
 }
 
-/* --- calls --- */
-
-static void unref_bus(sd_bus **bus)
-{
-    sd_bus_close_unref(*bus);
-}
-static void unref_message(sd_bus_message **message)
-{
-    sd_bus_message_unref(*message);
-}
-static void unref_slot(sd_bus_slot **slot)
-{
-    sd_bus_slot_unref(*slot);
-}
-#define scoped_bus     scoped(unref_bus)
-#define scoped_message scoped(unref_message)
-#define scoped_slot    scoped(unref_slot)
-
-static int keep_reply(sd_bus_message *message, void *arg, sd_bus_error *error unused)
-{
-    sd_bus_message **reply = arg;
-    *reply = sd_bus_message_ref(message);
-    return 1;
-}
-
-static int milliseconds_until(nsec when)
-{
-    nsec left = when - clock_monotonic();
-    return left <= 0 ? 0 : (int)(left / NSEC_PER_MSEC) + 1;
-}
-
-/* 0: something came or the time was used; a negative errno; 1: the request to stop came. */
-static int wait_for_bus(sd_bus *bus, int stop, nsec deadline)
-{
-    int events = sd_bus_get_events(bus);
-    struct pollfd waits[] = {
-        { .fd = sd_bus_get_fd(bus), .events = (short)events },
-        { .fd = stop, .events = POLLIN },
-    };
-    if (events < 0)
-        return events;
-    if (poll(waits, COUNT_OF(waits), milliseconds_until(deadline)) < 0 && errno != EINTR)
-        return -errno;
-    return waits[1].revents != 0;
-}
-
-static int tell_late(bool stopped, nsec deadline_in, struct problem *why)
-{
-    return stopped ? problem_set(why, PROBLEM_CANCELLED,
-                                 "stopped on request, and there was no answer over D-Bus")
-                   : problem_set(why, PROBLEM_IO_FAILED, "no answer over D-Bus within %.3g s",
-                                 seconds_of(deadline_in));
-}
-
-/* Waits for the reply, which is then the caller's. */
-static int await_reply(sd_bus *bus, int stop, nsec deadline_in, sd_bus_message **reply,
-                       struct problem *why)
-{
-    nsec deadline = clock_monotonic() + deadline_in;
-    bool stopped = false;
-    for (;;) {
-        int worked = sd_bus_process(bus, NULL);
-        if (*reply)
-            return 0;
-        nsec now = clock_monotonic();
-        if (worked == 0 && now >= deadline)
-            return tell_late(stopped, deadline_in, why);
-        int waited = worked == 0 ? wait_for_bus(bus, stopped ? -1 : stop, deadline) : 0;
-        if (worked < 0 || waited < 0)
-            return problem_errno(why, worked < 0 ? -worked : -waited,
-                                 "cannot speak to the server over D-Bus");
-        if (waited > 0) {
-            stopped = true;
-            deadline = now + STOPPED_WITHIN < deadline ? now + STOPPED_WITHIN : deadline;
-        }
-    }
-}
-
-/* What it says may have lines, and is for people: on one line, and cut where it is too long. */
-static int tell_error(sd_bus_message *reply, const char *doing, struct problem *why)
-{
-    const sd_bus_error *error = sd_bus_message_get_error(reply);
-    char words[300];
-    text_shown(error->message ? error->message : error->name, words, sizeof words);
-    return problem_set(why, PROBLEM_IO_FAILED, "nfs-ganesha cannot %s: %s", doing, words);
-}
-
-/* 0 and the reply; 1: it says that there is no such thing; -1. Takes the call over. */
-static int send_call(const struct server *server, sd_bus_message *call, nsec deadline,
-                     sd_bus_message **ret, struct problem *why)
-{
-    scoped_message sd_bus_message *reply = NULL;
-    scoped_slot sd_bus_slot *slot = NULL;
-    const char *doing = sd_bus_message_get_member(call);
-    int error = sd_bus_call_async(server->bus, &slot, call, keep_reply, &reply,
-                                  (uint64_t)((deadline + NSEC_PER_SEC) / NSEC_PER_USEC));
-    if (error < 0)
-        return problem_errno(why, -error, "cannot speak to nfs-ganesha over D-Bus");
-    if (await_reply(server->bus, server->with.stop, deadline, &reply, why))
-        return problem_during(why, "nfs-ganesha, %s: ", doing);
-    if (!sd_bus_message_is_method_error(reply, NULL)) {
-        *ret = steal(&reply);
-        return 0;
-    }
-    const sd_bus_error *said = sd_bus_message_get_error(reply);
-    if (said->message && strstr(said->message, "not found"))
-        return 1;
-    return tell_error(reply, doing, why);
-}
-
-static int new_call(const struct server *server, const char *member, sd_bus_message **ret,
-                    struct problem *why)
-{
-    int error =
-        sd_bus_message_new_method_call(server->bus, ret, SERVICE, OBJECT, INTERFACE, member);
-    return error < 0 ? problem_errno(why, -error, "cannot speak to nfs-ganesha over D-Bus") : 0;
-}
-
-static int broken_reply(int error, struct problem *why)
-{
-    return problem_errno(why, -error, "nfs-ganesha's answer cannot be read");
-}
-
-/* --- whether it is there --- */
-
-/* 1: it is on the bus; 0; -1: not even the bus is there. */
-static int find_service(sd_bus *bus, struct problem *why)
-{
-    scoped_message sd_bus_message *call = NULL, *reply = NULL;
-    scoped_slot sd_bus_slot *slot = NULL;
-    int there = 0;
-    int error =
-        sd_bus_message_new_method_call(bus, &call, "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                       "org.freedesktop.DBus", "NameHasOwner");
-    if (error >= 0)
-        error = sd_bus_message_append(call, "s", SERVICE);
-    if (error >= 0)
-        error = sd_bus_call_async(bus, &slot, call, keep_reply, &reply,
-                                  (PROBE_DEADLINE + NSEC_PER_SEC) / NSEC_PER_USEC);
-    if (error < 0)
-        return problem_errno(why, -error, "cannot speak to the system bus");
-    if (await_reply(bus, -1, PROBE_DEADLINE, &reply, why))
-        return problem_during(why, "the system bus: ");
-    if (sd_bus_message_is_method_error(reply, NULL))
-        return problem_set(why, PROBLEM_IO_FAILED, "the system bus does not say who is there");
-    error = sd_bus_message_read(reply, "b", &there);
-    return error < 0 ? broken_reply(error, why) : there;
-}
-
-static int open_bus(sd_bus **ret, struct problem *why)
-{
-    int error = sd_bus_open_system(ret);
-    return error < 0 ? problem_errno(why, -error, "cannot reach the system bus") : 0;
-}
-
-static int absent(struct problem *why)
-{
-    return problem_set(why, PROBLEM_UNSUPPORTED,
-                       "nfs-ganesha is not on the system bus, where it would be " SERVICE);
-}
-
 static int probe(const struct target *target unused, struct problem *why)
 {
-    scoped_bus sd_bus *bus = NULL;
-    if (open_bus(&bus, why))
-        return -1;
-    int there = find_service(bus, why);
-    return there < 0 ? -1 : there ? 0 : absent(why);
+    struct ganesha *ganesha = NULL;
+    int there = ganesha_open(-1, &ganesha, why);
+    ganesha_close(ganesha);
+    return there < 0 ? -1 : there ? 0 : ganesha_absent(why);
 }
 
 /* --- numbers --- */
@@ -221,48 +50,10 @@ static void use(struct server *server, uint16_t id)
     server->used[id / 8] |= (unsigned char)(1u << id % 8);
 }
 
-/* The members of an export after its number differ from version to version. */
-static int read_ids(struct server *server, sd_bus_message *reply)
-{
-    char type;
-    const char *inside;
-    uint16_t id;
-    int error;
-    while ((error = sd_bus_message_peek_type(reply, &type, &inside)) > 0 && type != 'a')
-        if ((error = sd_bus_message_skip(reply, NULL)) < 0)
-            return error;
-    if (error <= 0)
-        return error ? error : -EBADMSG;
-    char within[2048];
-    snprintf(within, sizeof within, "%s", inside);
-    if ((error = sd_bus_message_enter_container(reply, 'a', within)) < 0)
-        return error;
-    within[strlen(within) - 1] = '\0'; /* "(qs...)": what is in the struct */
-    while ((error = sd_bus_message_enter_container(reply, 'r', within + 1)) > 0) {
-        if ((error = sd_bus_message_read(reply, "q", &id)) < 0)
-            return error;
-        use(server, id);
-        while (sd_bus_message_at_end(reply, 0) == 0)
-            if ((error = sd_bus_message_skip(reply, NULL)) < 0)
-                return error;
-        if ((error = sd_bus_message_exit_container(reply)) < 0)
-            return error;
-    }
-    return error;
-}
-
 static int look_who_is_there(struct server *server, struct problem *why)
 {
-    scoped_message sd_bus_message *call = NULL, *reply = NULL;
-    memset(server->used, 0, IDS / 8);
-    if (new_call(server, "ShowExports", &call, why))
+    if (ganesha_ids(server->ganesha, server->used, why))
         return -1;
-    int sent = send_call(server, call, CALL_DEADLINE, &reply, why);
-    if (sent)
-        return sent < 0 ? -1 : absent(why);
-    int error = read_ids(server, reply);
-    if (error < 0)
-        return broken_reply(error, why);
     server->looked = true;
     return 0;
 }
@@ -301,17 +92,17 @@ static int open_server(const struct sharing_with *with, struct server **ret, str
     server->with = *with;
     server->file = -1;
     int there = -1;
-    if (!(server->used = malloc(IDS / 8)))
+    if (!(server->used = malloc(GANESHA_IDS / 8)))
         problem_memory(why);
     else if ((server->file = memfd_create("export", MFD_CLOEXEC)) < 0)
         problem_errno(why, errno, "cannot make a file in memory");
-    else if (open_bus(&server->bus, why) == 0)
-        there = find_service(server->bus, why);
-    if (there > 0 && with->shares->claimed && look_who_is_there(server, why))
+    else
+        there = ganesha_open(with->stop, &server->ganesha, why);
+    if (there > 0 && with->cleaning && look_who_is_there(server, why))
         there = -1;
     if (there <= 0) {
         close_server(server);
-        return there < 0 ? -1 : with->shares->claimed ? 1 : absent(why);
+        return there < 0 ? -1 : with->cleaning ? 1 : ganesha_absent(why);
     }
     snprintf(server->file_path, sizeof server->file_path, "/proc/%d/fd/%d", getpid(), server->file);
     *ret = server;
@@ -363,62 +154,32 @@ static int write_description(struct server *server, const char *words, struct pr
 
 static int share(struct server *server, uint64_t number, struct problem *why)
 {
-    scoped_message sd_bus_message *call = NULL, *reply = NULL;
     const struct ledger_shares *shares = server->with.shares;
-    char path[SHARE_ROOT], which[32];
+    char path[SHARE_ROOT];
     if (share_path(shares, number, path, why))
         return -1;
     scoped_free char *words = describe(&server->with, shares->ids[number], number, path);
     if (!words)
         return problem_memory(why);
-    snprintf(which, sizeof which, "EXPORT(Export_Id=%u)", shares->ids[number]);
     server->looked = false;
-    if (write_description(server, words, why) || new_call(server, "AddExport", &call, why))
+    if (write_description(server, words, why))
         return -1;
-    int error = sd_bus_message_append(call, "ss", server->file_path, which);
-    if (error < 0)
-        return problem_errno(why, -error, "cannot speak to nfs-ganesha over D-Bus");
-    int sent = send_call(server, call, CALL_DEADLINE, &reply, why);
-    return sent > 0 ? problem_set(why, PROBLEM_IO_FAILED, "nfs-ganesha does not find %s", path)
-                    : sent;
+    return ganesha_add(server->ganesha, server->file_path, shares->ids[number], why);
 }
 
-/* Whether the export of this number is the one that the run made. */
-static int is_ours(const struct server *server, uint16_t id, const char *path, struct problem *why)
-{
-    scoped_message sd_bus_message *call = NULL, *reply = NULL;
-    uint16_t told;
-    const char *there;
-    if (new_call(server, "DisplayExport", &call, why))
-        return -1;
-    int error = sd_bus_message_append(call, "q", id);
-    if (error < 0)
-        return problem_errno(why, -error, "cannot speak to nfs-ganesha over D-Bus");
-    int sent = send_call(server, call, CALL_DEADLINE, &reply, why);
-    if (sent)
-        return sent < 0 ? -1 : 0;
-    error = sd_bus_message_read(reply, "qs", &told, &there);
-    return error < 0 ? broken_reply(error, why) : told == id && strcmp(there, path) == 0;
-}
-
+/* Only what has both its number and its path. */
 static int unshare_one(struct server *server, uint64_t number, struct problem *why)
 {
-    scoped_message sd_bus_message *call = NULL, *reply = NULL;
     const struct ledger_shares *shares = server->with.shares;
-    char path[SHARE_ROOT];
+    char path[SHARE_ROOT], there[SHARE_ROOT];
     if (number >= shares->n || (server->looked && !is_used(server, shares->ids[number])))
         return 0;
     if (share_path(shares, number, path, why))
         return -1;
-    int ours = is_ours(server, shares->ids[number], path, why);
-    if (ours <= 0)
-        return ours;
-    if (new_call(server, "RemoveExport", &call, why))
-        return -1;
-    int error = sd_bus_message_append(call, "q", shares->ids[number]);
-    if (error < 0)
-        return problem_errno(why, -error, "cannot speak to nfs-ganesha over D-Bus");
-    return send_call(server, call, CALL_DEADLINE, &reply, why) < 0 ? -1 : 0;
+    int found = ganesha_path(server->ganesha, shares->ids[number], there, sizeof there, why);
+    if (found <= 0 || strcmp(there, path) != 0)
+        return found < 0 ? -1 : 0;
+    return ganesha_remove(server->ganesha, shares->ids[number], why);
 }
 
 const struct sharer share_ganesha = {

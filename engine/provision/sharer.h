@@ -11,6 +11,7 @@ struct sharing_with {
     const char *name;             /* of the run */
     struct ledger_shares *shares; /* borrowed: what is known of them */
     int stop;                     /* as in struct provision */
+    bool cleaning;
 };
 
 struct sharer {

@@ -148,7 +148,8 @@ static struct sharing_with sharing_of(const struct provision *with)
     return (struct sharing_with){ .target = with->target,
                                   .name = with->name,
                                   .shares = &with->made->shares,
-                                  .stop = with->stop };
+                                  .stop = with->stop,
+                                  .cleaning = with->cleaning };
 }
 
 int sharing_open(const struct provision *with, struct sharing **ret, struct problem *why)
