@@ -77,6 +77,7 @@ export function seriesChart(on, signal) {
         'aria-keyshortcuts': 'ArrowLeft ArrowRight + - 0', 'aria-describedby': 'chart-help',
     });
     let plot = null, view = null, made = '';
+    let held = false, late = false; /* what comes while a part is being marked would undo the mark */
 
     function options() {
         const log = view.log;
@@ -133,6 +134,7 @@ export function seriesChart(on, signal) {
     }
 
     function draw() {
+        late = false;
         const fit = view.log ? positive : (values) => values;
         const data = [view.x, fit(view.min), fit(view.max), fit(view.mean), ...view.beside.map((line) => line.y)];
         const need = JSON.stringify([view.log, view.xUnit === 's', dark.matches, view.beside.map(({ colour: c, scale }) => [c, scale])]);
@@ -168,6 +170,12 @@ export function seriesChart(on, signal) {
         }
     }
 
+    holder.addEventListener('mousedown', () => (held = true));
+    addEventListener('mouseup', () => {
+        held = false;
+        if (late)
+            draw();
+    }, { signal });
     holder.addEventListener('keydown', keys);
     const sizes = new ResizeObserver(() => plot && view && plot.setSize(sizeOf(holder)));
     sizes.observe(holder);
@@ -181,7 +189,9 @@ export function seriesChart(on, signal) {
         element: holder,
         show(next) {
             view = { beside: [], ...next };
-            draw();
+            late = held;
+            if (!held)
+                draw();
         },
         /** As many as there are pixels to show them in, and no more. */
         columns: () => Math.round(Math.max(200, Math.min(2000, (holder.clientWidth || 800) - 108))),

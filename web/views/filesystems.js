@@ -13,17 +13,20 @@ const words = (phase) => title(phase.name);
 
 /** @returns {{element, update: (jobs) => void}} jobs: whole, each with the phases of the run to be shown */
 export function filesystemsPanel({ signal, failed }) {
-    const chart = overlayChart(signal);
+    let chart = null; /* made when there is something to draw: most jobs have no such panel */
     const state = h('p', { class: 'doc' }), table = h('div');
     const each = h('select', { id: 'filesystems-y', onchange: () => draw() },
         h('option', { value: 'batch' }, 'of a batch'), h('option', { value: 'one' }, 'of one filesystem'));
     const log = h('input', { type: 'checkbox', id: 'filesystems-log', onchange: () => draw() });
-    const element = h('section', { class: 'card', 'aria-labelledby': 'filesystems-head', hidden: true },
-        h('div', { class: 'card-head' }, h('h2', { id: 'filesystems-head' }, 'With every filesystem'),
-            h('div', { class: 'tools' }, h('span', { class: 'pick' }, h('label', { for: 'filesystems-y' }, 'Seconds'), each),
-                h('label', { class: 'box', for: 'filesystems-log' }, log, 'Logarithmic'))),
-        chart.element, table, state);
+    const element = h('section', { class: 'card', 'aria-labelledby': 'filesystems-head', hidden: true });
     let series = null, seen = '', last = -Infinity, asking = false, several = false;
+
+    function make() {
+        chart = overlayChart(signal);
+        fill(element, h('div', { class: 'card-head' }, h('h2', { id: 'filesystems-head' }, 'With every filesystem'),
+            h('div', { class: 'tools' }, h('span', { class: 'pick' }, h('label', { for: 'filesystems-y' }, 'Seconds'), each),
+                h('label', { class: 'box', for: 'filesystems-log' }, log, 'Logarithmic'))), chart.element, table, state);
+    }
 
     async function read(job, phase) {
         const ask = (y) => get(`/jobs/${job.id}/series${query({ phase: phase.name, run: phase.run, y, points: POINTS })}`, { signal });
@@ -37,9 +40,13 @@ export function filesystemsPanel({ signal, failed }) {
             series = (await Promise.all(jobs.flatMap((job) => job.phases.filter(buildsUp).map((phase) => read(job, phase))))).filter((one) => one.x.length);
             several = jobs.length > 1;
             element.hidden = series.length === 0;
-            if (series.length)
-                draw();
+            if (!series.length)
+                return;
+            if (!chart)
+                make();
+            draw();
         } catch (error) {
+            seen = ''; /* asked for again at the next look */
             if (error.status === 401)
                 failed(error);
             else if (error.name !== 'AbortError')
