@@ -156,6 +156,7 @@ test('the dashboard', { timeout: 600_000 }, async (t) => {
         const whole = await visit.answers.at(-1).json();
         assert.equal(whole.count, 10000);
         assert.equal(whole.thinned, true);
+        await page.locator('.chart .u-over').first().scrollIntoViewIfNeeded(); // many findings push it below the window
         const box = await page.locator('.chart .u-over').first().boundingBox();
         await page.mouse.move(box.x + box.width * 0.4, box.y + 60);
         await page.mouse.down();
