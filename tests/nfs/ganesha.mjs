@@ -27,18 +27,22 @@ function start(program, args, env = process.env) {
     } };
 }
 
-/* → { url, path, kill(), stall(), resume(), restart() }; ends with the test. `path`: what it exports. With `bus`, a
- * message bus of its own on which it takes orders: also `bus`, its address, urlOf(PSEUDO) and call(METHOD, ARGUMENT…),
- * what dbus-send prints. */
-export async function serve(t, path = null, { bus = false } = {}) {
+/* → { url, path, kill(), stall(), resume(), restart() }; ends with the test. `path`: what it exports. With `small`, it
+ * exports a filesystem of 16 MiB and 400 inodes, too: `small`, its path, and `smallUrl`. With `bus`, a message bus of its own on which it takes orders: also `bus`,
+ * its address, urlOf(PSEUDO) and call(METHOD, ARGUMENT…), what dbus-send prints. */
+export async function serve(t, path = null, { bus = false, small: limited = false } = {}) {
     const folder = mkdtempSync(join(tmpdir(), 'plimsoll-nfs-'));
     const exported = path ?? join(folder, 'export');
     mkdirSync(exported, { recursive: true });
+    const small = join(folder, 'small');
+    if (limited) mkdirSync(small);
+    if (limited) execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,nr_inodes=400,mode=0777', 'tmpfs', small]);
     const settings = join(folder, 'ganesha.conf'), log = join(folder, 'ganesha.log');
     writeFileSync(settings, `
 NFS_CORE_PARAM { Protocols = 3; NFS_Port = ${NFS}; MNT_Port = ${MOUNT}; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true; }
 EXPORT_DEFAULTS { Access_Type = RW; Squash = No_Root_Squash; SecType = sys; Protocols = 3; Transports = TCP; }
 EXPORT { Export_Id = 1; Path = ${exported}; Pseudo = /export; FSAL { Name = VFS; } }
+${limited ? `EXPORT { Export_Id = 2; Path = ${small}; Pseudo = /small; FSAL { Name = VFS; } }` : ''}
 LOG { Default_Log_Level = EVENT; }
 `);
     const rpcbind = await listens(RPCBIND) ? null : start('rpcbind', ['-f', '-w']);
@@ -58,6 +62,8 @@ LOG { Default_Log_Level = EVENT; }
         urlOf: (pseudo) => `nfs://127.0.0.1${pseudo}?version=3&nfsport=${NFS}&mountport=${MOUNT}`,
         path: exported, log,
         url: `nfs://127.0.0.1/export?version=3&nfsport=${NFS}&mountport=${MOUNT}`,
+        small,
+        smallUrl: `nfs://127.0.0.1/small?version=3&nfsport=${NFS}&mountport=${MOUNT}`,
         urlByRpcbind: 'nfs://127.0.0.1/export',
         async restart() {
             ganesha = start('ganesha.nfsd', ['-F', '-f', settings, '-L', log, '-p', join(folder, 'pid')], bus ? env : process.env);
@@ -81,6 +87,7 @@ LOG { Default_Log_Level = EVENT; }
         await ganesha?.end('SIGKILL');
         await daemon?.end();
         await rpcbind?.end();
+        if (limited) execFileSync('umount', [small]);
         rmSync(folder, { recursive: true, force: true });
     });
     await server.restart();

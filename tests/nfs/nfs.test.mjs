@@ -6,13 +6,15 @@ import { join } from 'node:path';
 import { startDaemon } from '../e2e/daemon.mjs';
 import { assertAgrees, leftOn } from '../e2e/agree.mjs';
 import { until } from '../e2e/wait.mjs';
+import { createScaling } from './create_scaling.mjs';
 import { canServe, serve, whyNot } from './ganesha.mjs';
 
 const MiB = 1024 * 1024;
 
 test('targets on an NFS server', { skip: !canServe && whyNot, timeout: 300_000 }, async (t) => {
-    const server = await serve(t);
-    const daemon = await startDaemon({ targets: { filer: { kind: 'nfs', url: server.url }, gone: { kind: 'nfs', url: 'nfs://127.0.0.1/export?nfsport=9&mountport=9' } } });
+    const server = await serve(t, null, { small: true });
+    const daemon = await startDaemon({ targets: { filer: { kind: 'nfs', url: server.url }, gone: { kind: 'nfs', url: 'nfs://127.0.0.1/export?nfsport=9&mountport=9' },
+        small: { kind: 'nfs', url: server.smallUrl, reserve: '50%' }, brim: { kind: 'nfs', url: server.smallUrl, reserve: '0%' } } });
     t.after(() => daemon.close());
     const client = daemon.client(await daemon.token('operator'));
     const target = async (name) => (await client.expect(200, 'GET', `/api/v1/targets/${name}`)).json;
@@ -116,4 +118,6 @@ test('targets on an NFS server', { skip: !canServe && whyNot, timeout: 300_000 }
         await until('the clean-up', async () => (await client.job(id)).cleanup === 'done', { seconds: 90 });
         assert.deepEqual(leftOn(server.path), []);
     });
+
+    await createScaling(t, { server, daemon, client });
 });

@@ -193,6 +193,37 @@ static void refuses_a_cold_cache_that_the_target_does_not_allow(void **state)
     }
 }
 
+static void refuses_what_has_no_meaning_on_an_nfs_server(void **state)
+{
+    (void)state;
+    static char filer[] = "filer";
+    static const struct target target = { .name = filer,
+                                          .kind = TARGET_NFS,
+                                          .cold = COLD_DROP_CACHES };
+    static const struct {
+        struct create_scaling with;
+        const char *field; /* NULL: allowed */
+    } cases[] = {
+        { { .sync = SYNC_NONE }, NULL },
+        { { .sync = SYNC_FSYNC, .file_bytes = 10, .layout = LAYOUT_FANOUT }, NULL },
+        { { .sync = SYNC_OPEN, .keep_files = true }, NULL },
+        { { .sync = SYNC_DIRECTORY }, "/params/sync" },
+        { { .create_call = CREATE_BY_MKNOD }, "/params/create_call" },
+        { { .cache = CACHE_COLD }, "/params/cache" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct create_scaling with = cases[i].with;
+        struct problem why = { 0 };
+        with.files = with.threads = 1;
+        with.operations = OPERATION_CREATE;
+        int result = workload_find("create-scaling")->check(&with, &target, &why);
+        assert_int_equal(result, cases[i].field ? -1 : 0);
+        assert_string_equal(why.field, cases[i].field ? cases[i].field : "");
+        if (cases[i].field && !strstr(why.message, "on an NFS server"))
+            fail_msg("case %zu: %s", i, why.message);
+    }
+}
+
 /* --- whole runs in a real folder --- */
 
 static enum job_state execute(struct place *place, struct create_scaling with, struct problem *why)
@@ -562,6 +593,7 @@ int main(void)
         cmocka_unit_test(a_random_order_leaves_no_trend),
         cmocka_unit_test(refuses_rules_that_span_fields),
         cmocka_unit_test(refuses_a_cold_cache_that_the_target_does_not_allow),
+        cmocka_unit_test(refuses_what_has_no_meaning_on_an_nfs_server),
         cmocka_unit_test(clean_up_knows_every_name_that_parameters_may_make),
         cmocka_unit_test(a_null_target_goes_through_every_operation),
         at_a_place(a_rename_never_replaces_what_it_finds),
