@@ -1,5 +1,7 @@
 #include "engine/io/nfs_wire.h"
 
+#include "engine/base/resolve.h"
+
 #include <errno.h>
 #include <nfsc/libnfs.h> /* before the others, which need it */
 
@@ -17,6 +19,7 @@ struct wire {
     struct rpc_context *rpc;
     struct wire_options options;
     struct nfs_address url;
+    char address[HOST_ADDRESS];
     struct nfs_handle root;
     uint32_t read_most, write_most;
     char words[WORDS], source[2 * NFS_NAME + 2];
@@ -99,9 +102,19 @@ static bool is_lost(struct wire *wire, int status)
     return wire->lost || wire->closing;
 }
 
-static int errno_of(int status)
+/* The library does not know them all. */
+int nfs_errno(int status)
 {
-    return status == NFS3_OK ? 0 : -nfsstat3_to_errno(status);
+    switch (status) {
+    case NFS3_OK:
+        return 0;
+    case NFS3ERR_DQUOT:
+        return EDQUOT;
+    case NFS3ERR_NOTSUPP:
+        return EOPNOTSUPP;
+    default:
+        return -nfsstat3_to_errno(status);
+    }
 }
 
 /* --- what stands in answers --- */
@@ -210,9 +223,9 @@ static int connect_to(struct wire *wire, unsigned port, int program, int version
                       struct problem *why)
 {
     ask(wire);
-    int queued = port ? rpc_connect_port_async(wire->rpc, wire->url.host, (int)port, program,
+    int queued = port ? rpc_connect_port_async(wire->rpc, wire->address, (int)port, program,
                                                version, on_connected, wire)
-                      : rpc_connect_program_async(wire->rpc, wire->url.host, program, version,
+                      : rpc_connect_program_async(wire->rpc, wire->address, program, version,
                                                   on_connected, wire);
     if (queued < 0 || answer(wire, queued, why)) {
         if (why->code == PROBLEM_NONE || why->code == PROBLEM_IO_FAILED) {
@@ -256,7 +269,7 @@ static void on_info(struct rpc_context *rpc, int status, void *data, void *arg)
     struct wire *wire = arg;
     const struct FSINFO3res *result = data;
     (void)rpc;
-    if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
+    if (is_lost(wire, status) || (wire->error = nfs_errno(result->status)))
         return;
     wire->read_most = result->FSINFO3res_u.resok.rtmax;
     wire->write_most = result->FSINFO3res_u.resok.wtmax;
@@ -293,8 +306,13 @@ static int renew(struct wire *wire, struct problem *why)
     return wire->rpc ? 0 : problem_memory(why);
 }
 
+/* The library would look the name up by itself, and wait for as long as the system's resolver does. */
 static int connect_all(struct wire *wire, struct problem *why)
 {
+    const struct wire_options *with = &wire->options;
+    if (resolve_host(wire->url.host, clock_monotonic() + with->patience, with->stopped, with->arg,
+                     wire->address, why))
+        return -1;
     if (renew(wire, why) || connect_to(wire, wire->url.mount_port, MOUNT_PROGRAM, MOUNT_V3, why) ||
         mount_export(wire, why))
         return -1;
@@ -357,7 +375,7 @@ static void on_looked_up(struct rpc_context *rpc, int status, void *data, void *
     struct wire *wire = arg;
     const struct LOOKUP3res *result = data;
     (void)rpc;
-    if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
+    if (is_lost(wire, status) || (wire->error = nfs_errno(result->status)))
         return;
     const struct LOOKUP3resok *found = &result->LOOKUP3res_u.resok;
     take_handle(&wire->handle, found->object.data.data_len, found->object.data.data_val);
@@ -382,7 +400,7 @@ static void on_looked(struct rpc_context *rpc, int status, void *data, void *arg
     struct wire *wire = arg;
     const struct GETATTR3res *result = data;
     (void)rpc;
-    if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
+    if (is_lost(wire, status) || (wire->error = nfs_errno(result->status)))
         return;
     const struct post_op_attr got = {
         .attributes_follow = 1,
@@ -408,7 +426,7 @@ static void on_done(struct rpc_context *rpc, int status, void *data, void *arg)
     struct wire *wire = arg;
     (void)rpc;
     if (!is_lost(wire, status))
-        wire->error = errno_of(*(const nfsstat3 *)data);
+        wire->error = nfs_errno(*(const nfsstat3 *)data);
 }
 
 int wire_make_folder(struct wire *wire, const struct nfs_handle *folder, const char *name,
@@ -449,7 +467,7 @@ static void on_created(struct rpc_context *rpc, int status, void *data, void *ar
     const struct CREATE3res *result = data;
     (void)rpc;
     wire->handle.n = 0;
-    if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
+    if (is_lost(wire, status) || (wire->error = nfs_errno(result->status)))
         return;
     const struct post_op_fh3 *made = &result->CREATE3res_u.resok.obj;
     if (made->handle_follows)
@@ -479,7 +497,7 @@ static void on_access(struct rpc_context *rpc, int status, void *data, void *arg
     struct wire *wire = arg;
     const struct ACCESS3res *result = data;
     (void)rpc;
-    if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
+    if (is_lost(wire, status) || (wire->error = nfs_errno(result->status)))
         return;
     wire->error = result->ACCESS3res_u.resok.access & ACCESS3_READ ? 0 : EACCES;
 }
@@ -496,7 +514,7 @@ static void on_room(struct rpc_context *rpc, int status, void *data, void *arg)
     struct wire *wire = arg;
     const struct FSSTAT3res *result = data;
     (void)rpc;
-    if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
+    if (is_lost(wire, status) || (wire->error = nfs_errno(result->status)))
         return;
     const struct FSSTAT3resok *room = &result->FSSTAT3res_u.resok;
     wire->room =
@@ -526,7 +544,7 @@ static void on_listed(struct rpc_context *rpc, int status, void *data, void *arg
     const struct READDIRPLUS3res *result = data;
     struct nfs_listing *listing = wire->listing;
     (void)rpc;
-    if (is_lost(wire, status) || (wire->error = errno_of(result->status)))
+    if (is_lost(wire, status) || (wire->error = nfs_errno(result->status)))
         return;
     const struct READDIRPLUS3resok *got = &result->READDIRPLUS3res_u.resok;
     memcpy(listing->verifier, got->cookieverf, sizeof listing->verifier);
@@ -592,7 +610,7 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
     const struct READ3res *result = data;
     (void)rpc;
     if (status != RPC_STATUS_SUCCESS || result->status != NFS3_OK) {
-        end_transfer(transfer, status == RPC_STATUS_SUCCESS ? errno_of(result->status) : EIO);
+        end_transfer(transfer, status == RPC_STATUS_SUCCESS ? nfs_errno(result->status) : EIO);
         return;
     }
     const struct READ3resok *got = &result->READ3res_u.resok;
@@ -608,7 +626,7 @@ static void on_written(struct rpc_context *rpc, int status, void *data, void *ar
     const struct WRITE3res *result = data;
     (void)rpc;
     if (status != RPC_STATUS_SUCCESS || result->status != NFS3_OK)
-        end_transfer(transfer, status == RPC_STATUS_SUCCESS ? errno_of(result->status) : EIO);
+        end_transfer(transfer, status == RPC_STATUS_SUCCESS ? nfs_errno(result->status) : EIO);
     else
         go_on(transfer, result->WRITE3res_u.resok.count, false);
 }
@@ -658,7 +676,7 @@ static void on_committed(struct rpc_context *rpc, int status, void *data, void *
 {
     const struct COMMIT3res *result = data;
     (void)rpc;
-    end_transfer(arg, status == RPC_STATUS_SUCCESS ? errno_of(result->status) : EIO);
+    end_transfer(arg, status == RPC_STATUS_SUCCESS ? nfs_errno(result->status) : EIO);
 }
 
 int wire_commit(struct wire *wire, struct wire_transfer *transfer, struct problem *why)

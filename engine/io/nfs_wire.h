@@ -1,6 +1,7 @@
 /* One connection to an NFS server's export by version 3 of the protocol, without a mount and so without any
  * cache of this host. Used by one thread. Every wait ends by `patience` or when `stopped` says so; after that,
- * and when the server hangs up, the connection is of no use any more. */
+ * and when the server hangs up, the connection is of no use any more: it is not made again, so that no call is
+ * ever sent twice, and an EEXIST or ENOENT is never the answer to one that was done before. */
 #pragma once
 #include "engine/base/clock.h"
 #include "engine/base/problem.h"
@@ -18,6 +19,8 @@ struct nfs_address {
 };
 /* BAD_FIELD at "url" with what would be right. */
 must_check int nfs_address_parse(const char *text, struct nfs_address *ret, struct problem *why);
+
+int nfs_errno(int status); /* of an nfsstat3; EIO where none says it better */
 
 struct nfs_handle {
     unsigned n;
