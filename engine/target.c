@@ -62,7 +62,9 @@ const struct field target_fields[] = {
     FIELD_COUNT(struct target, share_id_last,
                 "The last of them. What others export under one of them is left alone.", .min = 1,
                 .max = UINT16_MAX, .preset = UINT16_MAX),
-    FIELD_BOOL(struct target, allow_reboot, "Whether a job may reboot this machine."),
+    FIELD_BOOL(struct target, allow_reboot,
+               "Whether a job that somebody with the role admin asks for may restart this machine: "
+               "cycle=reboot of filesystem-scaling. What else runs on it is interrupted."),
     FIELD_BOOL(struct target, concurrent, "Whether jobs may run beside others on its device."),
     FIELD_END,
 };

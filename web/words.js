@@ -21,6 +21,19 @@ const LIMITS = {
     slower: 'batches had become as much slower than the first ones as was allowed',
 };
 
+const CLOCKS = { synchronised: 'was synchronised', unsynchronised: 'was not synchronised', unknown: 'does not tell whether it was synchronised' };
+
+/** What restarts of the machine are to be read with; '' without any. */
+export function bootWords(boots) {
+    if (!boots.length)
+        return '';
+    const clocks = [...new Set(boots.flatMap((boot) => [boot.clock_then, boot.clock_now]))].map((kept) => CLOCKS[kept]).filter(Boolean);
+    const back = boots.at(-1).brought_back;
+    return `The machine was restarted to bring all back, ${boots.length === 1 ? 'once' : `${boots.length} times`}: seconds count from then by its clock, which ${clocks.join(' or ')}.`
+        + (boots.every((boot) => boot.kernel === null) ? ' It is a container, whose kernel goes on.' : '')
+        + (back ? ` At the last start nothing mounted ${back === 1 ? 'one' : `${number(back)} of them`}, and the runner did.` : '');
+}
+
 /** What ended a phase early, which is a result: {"at","reason","errno","detail"} → one sentence. */
 export function limitWords(limit, unit) {
     if (!limit)

@@ -9,7 +9,7 @@ import { backoff } from '../../web/poll.js';
 import { aligned, gaps, positive, rangeOf, readOff, zoomed } from '../../web/range.js';
 import { levelOf } from '../../web/surface.js';
 import { axesOf, gridOf, median } from '../../web/views/ladder.js';
-import { cleanupWords, limitWords } from '../../web/words.js';
+import { bootWords, cleanupWords, limitWords } from '../../web/words.js';
 import { buildsUp, rowsOf } from '../../web/views/filesystem_rows.js';
 import { byPhase, marksOf } from '../../web/views/findings.js';
 
@@ -60,6 +60,14 @@ test('tells the seconds of filesystems between the loads at which all were broug
     assert.deepEqual(rowsOf([{ ...create, thinned: true }], 1), [{ load: 50, cells: [cell(null, 0.3)] }]);
     const kinds = ['create', 'mount', 'share', 'cycle', 'cycle-kernel', 'list', 'unshare', 'destroy', 'share-again'].filter((name) => buildsUp({ name, ops: 1 }));
     assert.deepEqual(kinds, ['create', 'mount', 'share', 'cycle', 'cycle-kernel', 'share-again']);
+});
+
+test('says what restarts of the machine are to be read with', () => {
+    const boot = (more) => ({ load: 100, kernel: 3, daemon: 5, all: 6, brought_back: 0, clock_then: 'synchronised', clock_now: 'synchronised', ...more });
+    assert.equal(bootWords([]), '');
+    assert.equal(bootWords([boot()]), 'The machine was restarted to bring all back, once: seconds count from then by its clock, which was synchronised.');
+    assert.match(bootWords([boot({ kernel: null, clock_now: 'unknown' }), boot({ kernel: null, brought_back: 12 })]),
+        /2 times: .* was synchronised or does not tell .*container.*nothing mounted 12 of them/);
 });
 
 test('finds what a ladder varies, and the middle of the runs of each point', () => {

@@ -4,12 +4,14 @@ import { get, query } from '../api.js';
 import { fill, h, text } from '../dom.js';
 import { figure, number, sentence, title } from '../format.js';
 import { LINES, overlayChart } from '../overlay.js';
-import { isFinal } from '../words.js';
+import { bootWords, isFinal } from '../words.js';
 import { buildsUp, rowsOf } from './filesystem_rows.js';
 
 const POINTS = 10000, EVERY = 5000; /* ms, while it runs */
 
-const words = (phase) => title(phase.name);
+/* Of a restart: what comes before all filesystems are in place. */
+const PARTS = { 'cycle-kernel': 'Kernel up', 'cycle-daemon': 'Daemon up' };
+const words = (phase) => PARTS[phase.name] ?? title(phase.name);
 
 /** @returns {{element, update: (jobs) => void}} jobs: whole, each with the phases of the run to be shown */
 export function filesystemsPanel({ signal, failed }) {
@@ -61,7 +63,7 @@ export function filesystemsPanel({ signal, failed }) {
     function lineOf(one) {
         const { phase, x, elapsed, ops } = one, single = each.value === 'one';
         const batch = phase.batch > 1 ? ` a batch of ${number(phase.batch)}` : '';
-        const of = phase.at_load ? (single ? ' all, for each' : ' all') : single ? ' one' : batch;
+        const of = PARTS[phase.name] ? '' : phase.at_load ? (single ? ' all, for each' : ' all') : single ? ' one' : batch;
         return { label: `${called(one)}${of}`, x, y: elapsed.map((s, i) => (single ? s / (phase.at_load ? x[i] : ops[i]) : s)) };
     }
 
@@ -76,7 +78,13 @@ export function filesystemsPanel({ signal, failed }) {
         fill(table, tableOf(rows, unit));
         const grouped = series.some((one) => one.thinned) ? ' More batches than can be added up here: only the time of one is told.' : '';
         text(state, `${what} against ${unit} in place. In the table, the seconds since the row before` +
-            `${series.some((one) => one.phase.at_load) ? ', and those that it took to bring all back' : ''}.${grouped}`);
+            `${series.some((one) => one.phase.at_load) ? ', and those that it took to bring all back' : ''}.${grouped}` + restarts());
+    }
+
+    function restarts() {
+        const jobs = [...new Set(series.map(({ job }) => job))];
+        return jobs.map((job) => [job.id, bootWords(job.boots ?? [])]).filter(([, told]) => told)
+            .map(([id, told]) => ` ${several ? `Job ${id}: ` : ''}${told}`).join('');
     }
 
     function tableOf(rows, unit) {
