@@ -1,5 +1,6 @@
 -- store_job_claim: takes the oldest job of highest priority whose target is free. Claimers do not
--- wait for each other (SKIP LOCKED); the index job_one_per_target refuses a second job of a target.
+-- wait for each other (SKIP LOCKED); the index job_one_per_target refuses a second job of a target. While a job
+-- restarts the machine none is begun there, which would be interrupted at once.
 UPDATE job
    SET state = 'running', started_at = now()
  WHERE id = (SELECT id
@@ -9,9 +10,10 @@ UPDATE job
                 AND target = ANY (string_to_array($2, ','))
                 AND NOT EXISTS (SELECT FROM job AS busy
                                  WHERE busy.host = next.host
-                                   AND busy.target = next.target
-                                   AND (busy.state IN ('running', 'cancelling', 'rebooting')
-                                        OR busy.cleanup IN ('pending', 'running', 'blocked')))
+                                   AND (busy.state = 'rebooting'
+                                        OR (busy.target = next.target
+                                            AND (busy.state IN ('running', 'cancelling')
+                                                 OR busy.cleanup IN ('pending', 'running', 'blocked')))))
               ORDER BY priority DESC, id
               LIMIT 1
                 FOR UPDATE SKIP LOCKED)

@@ -320,6 +320,8 @@ static void a_leg_ends_in_a_reboot_and_the_next_goes_on(void **state)
         assert_int_equal(job.runs[0].state, RUN_RUNNING);
     }
     assert_int_equal(claim("reboots"), 0); /* its target is busy */
+    job_id beside = add_runs("beside");
+    assert_int_equal(claim("beside"), 0); /* the machine goes down */
     const struct journal_begin second = { .job = writing.job,
                                           .run = 1,
                                           .leg = 2,
@@ -335,6 +337,7 @@ static void a_leg_ends_in_a_reboot_and_the_next_goes_on(void **state)
         assert_true(job.reboot_by == 0);
         assert_true(job.runs[0].used_bytes == 1000); /* when the run began, not the leg */
     }
+    assert_int_equal(claim("beside"), beside);
     /* What it measures there goes on from the first leg, in time and in its sums. */
     const struct boot boot = { .load = 100,
                                .daemon = 2 * NSEC_PER_SEC,
