@@ -8,7 +8,7 @@ export LC_ALL=C.UTF-8
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cache=${PLIMSOLL_MACHINE_CACHE:-$project/build/machine}
 
-for tool in debootstrap systemd-nspawn nsenter jq; do
+for tool in debootstrap systemd-nspawn nsenter curl jq; do
     command -v "$tool" >/dev/null || { printf 'there is no %s here\n# skipped 1\n' "$tool" && exit 0; }
 done
 [ "$(id -u)" = 0 ] || { printf 'only root can boot a machine\n# skipped 1\n' && exit 0; }
@@ -160,10 +160,16 @@ TEXT
     inside systemctl reload plimsolld
     wait_for 20 targets_are 2
 }
-is_ready() { inside curl -sf --max-time 5 http://127.0.0.1:7117/readyz >/dev/null; }
+# By its loopback, from a process out here: one in there would be stopped as it goes down, and nsenter with it.
+ask_daemon() { # WHAT CURL TAKES
+    local pid
+    pid=$(leader)
+    [ -n "$pid" ] && nsenter -t "$pid" -n curl "$@"
+}
+is_ready() { ask_daemon -sf --max-time 5 http://127.0.0.1:7117/readyz >/dev/null; }
 targets_are() { [ "$(request GET /targets | jq '.items | map(select(.usable)) | length')" = "$1" ]; } # HOW MANY
 request() { # METHOD PATH [BODY]
-    inside curl -sS --fail-with-body --max-time 40 -X "$1" -H "Authorization: Bearer $token" \
+    ask_daemon -sS --fail-with-body --max-time 40 -X "$1" -H "Authorization: Bearer $token" \
         ${3:+-H "Content-Type: application/json" --data-binary "$3"} "http://127.0.0.1:7117/api/v1$2"
 }
 job_add() { # TARGET PARAMS → its number

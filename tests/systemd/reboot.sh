@@ -33,7 +33,7 @@ records() { inside cat "/var/lib/plimsoll/jobs/$1/journal.ndjson" | jq -rs "[.[]
 empty() { same "$1: nothing is left on the target" '' "$(inside find "$2" -mindepth 1 -name 'plimsoll-*')"; }
 refused() { # SENTENCE TOKEN TARGET
     local answer
-    answer=$(inside curl -sS --max-time 40 -w '\n%{http_code}' -H "Authorization: Bearer $2" -H 'Content-Type: application/json' \
+    answer=$(ask_daemon -sS --max-time 40 -w '\n%{http_code}' -H "Authorization: Bearer $2" -H 'Content-Type: application/json' \
         --data-binary "{\"workload\": \"filesystem-scaling\", \"target\": \"$3\", \"params\": $(cycling '"filesystems": 2, "batch": 1')}" \
         http://127.0.0.1:7117/api/v1/jobs)
     same "$1" 403 "${answer##*$'\n'}"
