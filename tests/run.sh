@@ -246,7 +246,7 @@ part_nfs() {
     build asan && build release "${programs[@]}" && tests/nfs/inside.sh node --test --test-reporter=tap --test-concurrency=1 tests/nfs/*.test.mjs
 }
 part_zfs() {
-    build release "${programs[@]}" && tests/faults/zfs.sh ${PLIMSOLL_FULL:+--full}
+    build release "${programs[@]}" login-manager && tests/faults/zfs.sh ${PLIMSOLL_FULL:+--full}
 }
 part_browser() {
     local files=(tests/e2e/browser*.test.mjs)

@@ -23,6 +23,7 @@ struct provision {
     enum cycle cycle;
     bool mounted;  /* each is to have a mount point */
     bool cleaning; /* opened for a clean-up, which may find nothing */
+    bool resumed;  /* opened after a restart of the machine: boot() comes next */
     enum mkfs_kind filesystem;
     uint64_t image_bytes;
     const struct texts *properties; /* name=value */

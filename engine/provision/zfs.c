@@ -68,7 +68,7 @@ static int open_pool(const struct provision *with, struct pool **ret, struct pro
         close_pool(pool);
         return problem_set(why, PROBLEM_UNSUPPORTED, "the name of dataset %s is too long", dataset);
     }
-    if (!with->cleaning && ask(pool, why)) {
+    if (!with->cleaning && !with->resumed && ask(pool, why)) {
         close_pool(pool);
         return -1;
     }
@@ -277,7 +277,7 @@ int zfs_bring_back(struct pool *pool, struct problem *why)
     if (zfs_tool(pool, look, TOOL_DEADLINE, &words) == 0)
         return 0;
     if (strstr(words.message, "no such pool"))
-        return import(pool, why);
+        return import(pool, why) ? -1 : 1;
     *why = words;
     return -1;
 }
@@ -299,8 +299,15 @@ static int count_mounted(struct pool *pool, uint64_t *ret, struct problem *why)
 static int boot(struct pool *pool, uint64_t n, uint64_t *ret_brought_back, struct problem *why)
 {
     char name[DATASET];
+    struct identity parent;
     uint64_t mounted = n;
-    if (zfs_bring_back(pool, why) || (pool->with.mounted && count_mounted(pool, &mounted, why)))
+    int imported = zfs_bring_back(pool, why);
+    int found = imported < 0 ? -1 : zfs_look(pool, pool->parent, &parent, why);
+    if (found < 0)
+        return -1;
+    if (found == 0 || strcmp(parent.guid, pool->with.made->parent) != 0)
+        return problem_set(why, PROBLEM_CONFLICT, "%s is not what the run made", pool->parent);
+    if (pool->with.mounted && count_mounted(pool, &mounted, why))
         return -1;
     for (uint64_t i = 0; mounted < n && i < n; i++) {
         const char *const argv[] = { "zfs", "mount", name, NULL };
@@ -312,7 +319,7 @@ static int boot(struct pool *pool, uint64_t n, uint64_t *ret_brought_back, struc
             return -1;
         }
     }
-    *ret_brought_back = n - mounted;
+    *ret_brought_back = imported ? n : n - mounted;
     return 0;
 }
 

@@ -43,7 +43,7 @@ must_check int zfs_tool(struct pool *pool, const char *const *argv, nsec deadlin
                         struct problem *why);
 void zfs_child(const struct pool *pool, uint64_t number, char name[DATASET]);
 void zfs_mark(const struct pool *pool, char mark[IDENTITY]);
-/* A run that died while the pool was exported left it so. */
+/* A run that died while the pool was exported left it so, and so may a boot. 1: it had to be imported. */
 must_check int zfs_bring_back(struct pool *pool, struct problem *why);
 
 /* What a dataset is known by: 1; 0 when there is none; -1. Several may ask at once. */

@@ -243,7 +243,7 @@ int zfs_clean(struct pool *pool, struct run *run, struct problem *why)
     struct identity parent;
     scoped_free uint64_t *ours = NULL, *later = NULL;
     struct numbers numbers = { 0 };
-    if (zfs_bring_back(pool, why))
+    if (zfs_bring_back(pool, why) < 0)
         return -1;
     int found = zfs_look(pool, pool->parent, &parent, why);
     if (found <= 0)

@@ -590,6 +590,7 @@ static int run_all(struct run *run, const void *params_, struct problem *why)
         return measure(run, &site, why);
     struct provision provision = provision_of(run, with);
     provision.stop = run_cancelled_fd(run);
+    provision.resumed = run_resumed(run) != NULL;
     site.provisioner = provisioner_of(provision.target);
     if (check_target(with, provision.target, why) ||
         site.provisioner->open(&provision, &site.pool, why))

@@ -13,6 +13,7 @@ runner=$root/build/release/bin/plimsoll-runner full=no
 for argument; do
     case $argument in --full) full=yes ;; *) runner=$(readlink -f "$argument") ;; esac
 done
+manager=$(dirname "$runner")/login-manager # what answers in place of the machine's own
 source "$root/tests/faults/zfs_pool.sh"
 zfs_inside "$0" "$runner" $([ $full = no ] || echo --full)
 if ! zfs_possible; then
@@ -26,6 +27,7 @@ finish() {
     local code=$?
     trap - EXIT
     [ $code = 0 ] || { failed=$((failed + 1)) n=$((n + 1)) && echo "not ok $n - the script comes to its end"; }
+    kill ${manager_pid:-} 2>/dev/null || true
     zfs_stop
     rm -rf --one-file-system "$work"
     printf '%s\n' "1..$n" "# pass $((n - failed))" "# fail $failed"
@@ -134,6 +136,39 @@ check "in zfs's words" grep -q 'error: zfs ended with status 1: connect: Permiss
 mkdir "$work/bin"
 check "without zfs nothing is made" eval '! PATH=$work/bin "$runner" run filesystem-scaling --on zfs:plimsoll/bench filesystems=4 2>"$work/errors" >/dev/null'
 check "which is told" grep -q 'cannot start zfs: No such file or directory' "$work/errors"
+
+# --- the machine is restarted: what its services do at boot with the pool, and what the runner does where they do not ---
+exec 9< <(exec "$manager" "$work/bus" "$work/called")
+manager_pid=$!
+read -r -t 60 -u 9 ready
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus # never this machine's own
+echo 'allow_reboot = yes' >>"$work/settings"
+boots=0
+boot() { # boot CODE: the job goes on in another boot
+    local code=0
+    boots=$((boots + 1))
+    printf '%08d-0000-0000-0000-000000000000\n' $boots >"$work/boot_id"
+    mount --bind "$work/boot_id" /proc/sys/kernel/random/boot_id
+    "$runner" run "$file" --settings "$work/settings" >"$work/errors" 2>&1 || code=$?
+    umount /proc/sys/kernel/random/boot_id
+    [ $code = "$1" ] || { echo "ended with $code" >>"$work/errors" && false; }
+}
+begin '{"filesystems":12,"batch":4,"cycle":"reboot"}'
+code=0
+wait $pid || code=$?
+check "a batch, and the machine is to be restarted" [ "$ready $code $(<"$work/called")" = "ready 5 reboot" ]
+zpool export plimsoll
+check "nobody imported the pool at boot" boot 5
+check "so the runner did, with all in it" told boot '.load == 4 and .brought_back == 4'
+zfs unmount "$parent/f0000000003"
+check "one was not mounted at boot" boot 5
+check "so the runner did" told boot '.load == 8 and .brought_back == 1'
+check "all came back by themselves" boot 0
+check "which is told" told boot '.load == 12 and .brought_back == 0'
+check "12 in all, in three legs" [ "$(jq -r 'select(.record == "phase_end" and .phase == "create").ops' "$journal" | paste -sd' ')" = "4 4 4" ]
+check "12 were destroyed" [ "$(jq -r 'select(.record == "phase_end" and .phase == "destroy").ops' "$journal")" = 12 ]
+check "the pool is as before" same
+kill "$manager_pid"
 
 # The file system's daemon stands still, so zfs hangs.
 ended() { grep -q '"record":"end"' "$journal"; }
