@@ -108,21 +108,22 @@ static int tell_error(sd_bus_message *reply, const char *doing, struct problem *
     const sd_bus_error *error = sd_bus_message_get_error(reply);
     char words[300];
     text_shown(error->message ? error->message : error->name, words, sizeof words);
+    for (char *p = words; *p; p++)
+        *p = *p == '?' ? ' ' : *p; /* where a line ended */
     return problem_set(why, PROBLEM_IO_FAILED, "nfs-ganesha cannot %s: %s", doing, words);
 }
 
-/* 0 and the reply; 1: it says that there is no such thing; -1. Takes the call over. */
-static int send_call(struct ganesha *ganesha, sd_bus_message *call, nsec deadline,
+/* 0 and the reply; 1: it says that there is no such thing; -1. doing: the method, for people. */
+static int send_call(struct ganesha *ganesha, sd_bus_message *call, const char *doing,
                      sd_bus_message **ret, struct problem *why)
 {
     scoped_message sd_bus_message *reply = NULL;
     scoped_slot sd_bus_slot *slot = NULL;
-    const char *doing = sd_bus_message_get_member(call);
     int error = sd_bus_call_async(ganesha->bus, &slot, call, keep_reply, &reply,
-                                  (uint64_t)((deadline + NSEC_PER_SEC) / NSEC_PER_USEC));
+                                  (CALL_DEADLINE + NSEC_PER_SEC) / NSEC_PER_USEC);
     if (error < 0)
         return problem_errno(why, -error, "cannot speak to nfs-ganesha over D-Bus");
-    if (await_reply(ganesha->bus, ganesha->stop, deadline, &reply, why))
+    if (await_reply(ganesha->bus, ganesha->stop, CALL_DEADLINE, &reply, why))
         return problem_during(why, "nfs-ganesha, %s: ", doing);
     if (!sd_bus_message_is_method_error(reply, NULL)) {
         *ret = steal(&reply);
@@ -157,7 +158,7 @@ static int ask(struct ganesha *ganesha, const char *member, const uint16_t *id,
     int error = id ? sd_bus_message_append(call, "q", *id) : 0;
     if (error < 0)
         return problem_errno(why, -error, "cannot speak to nfs-ganesha over D-Bus");
-    return send_call(ganesha, call, CALL_DEADLINE, ret, why);
+    return send_call(ganesha, call, member, ret, why);
 }
 
 /* --- whether it is there --- */
@@ -275,7 +276,7 @@ int ganesha_add(struct ganesha *ganesha, const char *file, uint16_t id, struct p
     int error = sd_bus_message_append(call, "ss", file, which);
     if (error < 0)
         return problem_errno(why, -error, "cannot speak to nfs-ganesha over D-Bus");
-    int sent = send_call(ganesha, call, CALL_DEADLINE, &reply, why);
+    int sent = send_call(ganesha, call, "AddExport", &reply, why);
     return sent > 0 ? problem_set(why, PROBLEM_IO_FAILED, "nfs-ganesha does not find export %u", id)
                     : sent;
 }
