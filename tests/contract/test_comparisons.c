@@ -102,6 +102,34 @@ static void other_parameters_are_compared_only_by_force_and_without_a_verdict(vo
     answer_done(&needless);
 }
 
+/* What sharing costs is what they are compared for. */
+static void jobs_that_differ_in_sharing_are_compared_with_a_verdict(void **state)
+{
+    const struct {
+        const char *a, *b;
+        unsigned status;
+    } rows[] = {
+        { "{\"files\":1000,\"share\":\"none\"}", "{\"files\":1000,\"share\":\"nfs\"}", 200 },
+        { "{\"files\":1000,\"share\":\"none\"}", "{\"files\":2000,\"share\":\"nfs\"}", 409 },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        job_id a = run(*state, rows[i].a, 4 * NSEC_PER_MSEC, "6.1"),
+               b = run(*state, rows[i].b, 5 * NSEC_PER_MSEC, "6.1");
+        struct answer answer = compare(*state, a, b, "", NULL);
+        expect_status(&answer, rows[i].status);
+        if (rows[i].status == 200) {
+            assert_string_equal(answer_text(&answer, "comparisons/0/phases/0/verdict"), "slower");
+            assert_true(json_is_false(answer_at(&answer, "forced")));
+            assert_string_equal(answer_text(&answer, "comparisons/0/differences/params/0/pointer"),
+                                "/share");
+            assert_int_equal(json_array_size(answer_at(&answer, "comparisons/0/flags")), 0);
+        } else {
+            assert_non_null(strstr(answer_text(&answer, "detail"), "/files"));
+        }
+        answer_done(&answer);
+    }
+}
+
 static void refuses_what_cannot_be_compared(void **state)
 {
     struct world *world = *state;
@@ -241,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_slower_job_is_told_with_what_differs),
         cmocka_unit_test(several_jobs_are_each_compared_with_the_first),
         cmocka_unit_test(other_parameters_are_compared_only_by_force_and_without_a_verdict),
+        cmocka_unit_test(jobs_that_differ_in_sharing_are_compared_with_a_verdict),
         cmocka_unit_test(refuses_what_cannot_be_compared),
         cmocka_unit_test(is_written_as_markdown_too),
         cmocka_unit_test(jobs_of_one_side_are_its_runs),
