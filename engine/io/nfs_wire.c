@@ -346,6 +346,11 @@ struct wire *wire_close(struct wire *wire)
     return NULL;
 }
 
+nsec wire_silence(const struct wire *wire)
+{
+    return clock_monotonic() - wire->heard;
+}
+
 const struct nfs_handle *wire_root(const struct wire *wire)
 {
     return &wire->root;

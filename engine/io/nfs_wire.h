@@ -48,6 +48,8 @@ must_check int wire_open(const struct wire_options *options, struct wire **ret,
                          struct problem *why);
 /* Answers that are still to come are told to their callbacks as lost. */
 struct wire *wire_close(struct wire *wire);
+/* Since the server was last asked or heard. */
+nsec wire_silence(const struct wire *wire);
 const struct nfs_handle *wire_root(const struct wire *wire);
 /* The most bytes that one call reads or writes. */
 uint32_t wire_read_most(const struct wire *wire);

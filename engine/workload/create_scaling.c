@@ -358,6 +358,8 @@ static int list_all(struct run *run, struct site *site, struct problem *why)
         .body = site->nfs ? list_lane_nfs : list_lane,
         .arg = site,
     };
+    if (site->nfs && nfs_place_refresh(site->nfs, why))
+        return -1;
     if (set_cache(run, site, why) || run_phase(run, &list, &limited, why))
         return -1;
     for (unsigned i = 0; i < list.lanes; i++)
@@ -390,6 +392,8 @@ static int visit_all(struct run *run, struct site *site, const char *name, enum 
                                    : visit_lane,
         .arg = site,
     };
+    if (site->nfs && nfs_place_refresh(site->nfs, why))
+        return -1;
     if (kind == VISIT_STAT && set_cache(run, site, why))
         return -1;
     site->visit = kind;

@@ -134,6 +134,31 @@ int nfs_place_open(struct run *run, const struct create_scaling *with, struct nf
     return 0;
 }
 
+#define SILENT_LONG (60 * NSEC_PER_SEC) /* Linux servers hang up after six minutes */
+
+static int refresh(struct wire **wire, const struct wire_options *with, struct problem *why)
+{
+    struct wire *anew = NULL;
+    if (wire_silence(*wire) < SILENT_LONG)
+        return 0;
+    if (wire_open(with, &anew, why))
+        return -1;
+    wire_close(*wire);
+    *wire = anew;
+    return 0;
+}
+
+int nfs_place_refresh(struct nfs_place *place, struct problem *why)
+{
+    const struct wire_options wire = nfs_wire_options(&place->options);
+    if (refresh(&place->wire, &wire, why))
+        return -1;
+    for (unsigned i = 0; i < place->lanes_n; i++)
+        if (refresh(&place->lanes[i].wire, &wire, why))
+            return -1;
+    return 0;
+}
+
 struct nfs_place *nfs_place_close(struct nfs_place *place)
 {
     if (!place)

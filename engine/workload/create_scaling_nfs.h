@@ -20,6 +20,8 @@ must_check int nfs_check(const struct create_scaling *with, struct problem *why)
 /* Makes the run directory, the folders in it, and connects every lane, before any clock runs. */
 must_check int nfs_place_open(struct run *run, const struct create_scaling *with,
                               struct nfs_place **ret, struct problem *why);
+/* Before a phase: connections that have had nothing to do for long are made anew, for servers hang up on them. */
+must_check int nfs_place_refresh(struct nfs_place *place, struct problem *why);
 struct nfs_place *nfs_place_close(struct nfs_place *place);
 room_fn nfs_place_room; /* of a struct nfs_place */
 /* The run directory goes, with what is in it and `made`; foreign entries are left and listed. */
