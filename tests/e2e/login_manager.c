@@ -1,7 +1,7 @@
 /* login-manager SOCKET CALLED: what systemd's login manager answers to those who reach it by SOCKET, as
  * DBUS_SYSTEM_BUS_ADDRESS=unix:path=SOCKET makes them. It restarts nothing: that it was asked to is a line of
- * CALLED, "reboot". While there is a file CALLED.refuse, it says no in the words of that. Says "ready" when it
- * listens, and ends with whoever started it. */
+ * CALLED, "reboot". While there is a file CALLED.refuse, it says no in the words of that; while there is CALLED.hold,
+ * it does not answer. Says "ready" when it listens, and ends with whoever started it. */
 #include "engine/base/attr.h"
 
 #include <fcntl.h>
@@ -35,6 +35,9 @@ static int reboot(const struct manager *manager, sd_bus_message *call)
     bool told = fd >= 0 && write(fd, "reboot\n", 7) == 7;
     if (fd >= 0)
         close(fd);
+    snprintf(path, sizeof path, "%s.hold", manager->called);
+    if (access(path, F_OK) == 0)
+        return 1; /* for good: its caller has a deadline */
     return told ? sd_bus_reply_method_return(call, NULL)
                 : sd_bus_reply_method_errorf(call, SD_BUS_ERROR_FAILED, "cannot write %s",
                                              manager->called);

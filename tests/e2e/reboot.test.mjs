@@ -4,7 +4,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDaemon, programs } from './daemon.mjs';
@@ -31,7 +31,7 @@ async function start(t, target = { allow_reboot: 'yes' }) {
         manager.kill();
         for (const folder of [tools, scratch]) rmSync(folder, { recursive: true, force: true });
     });
-    return { daemon, scratch, client: daemon.client(await daemon.token('admin')), restarts: () => (existsSync(called) ? readFileSync(called, 'utf8').trim().split('\n') : []) };
+    return { daemon, scratch, called, client: daemon.client(await daemon.token('admin')), restarts: () => (existsSync(called) ? readFileSync(called, 'utf8').trim().split('\n') : []) };
 }
 
 const job = (reboots, more = {}) => ({ workload: 'rebooting', target: 'scratch', params: { reboots }, ...more });
@@ -108,10 +108,13 @@ test('a reboot that nobody asked for: failed, and what it made is removed', { sk
 });
 
 test('a machine that is not up again in time has failed the job, which is told when it is', { skip }, async (t) => {
-    const { daemon, scratch, client, restarts } = await start(t);
+    const { daemon, scratch, called, client, restarts } = await start(t);
+    writeFileSync(`${called}.hold`, ''); // so that the runner is there until the daemon is gone
     const { id } = await client.submit(job(2, { params: { reboots: 2, within: 1 } }));
     await until('the restart', () => restarts().length === 1);
+    const runner = daemon.runner(id);
     await daemon.kill9(); // as the restart does
+    process.kill(runner, 'SIGKILL');
     const by = Date.parse(recordsOf(daemon.journal(id), 'reboot')[0].at) + 1000;
     await until('the time to be over', () => Date.now() > by);
     daemon.boot = '00000001-0000-0000-0000-000000000000';
