@@ -22,11 +22,11 @@ static struct server *close_server(struct server *server)
     return NULL;
 }
 
-/* zfs-fuse has the property, and does nothing with it. */
+/* zfs-fuse has the property, and does nothing with it. The daemon's own /dev may be without the module's device. */
 static int probe(const struct target *target unused, struct problem *why)
 {
     const char *const argv[] = { "exportfs", "-s", NULL };
-    if (access("/dev/zfs", F_OK) != 0)
+    if (access("/dev/zfs", F_OK) != 0 && access("/sys/module/zfs", F_OK) != 0)
         return problem_set(why, PROBLEM_UNSUPPORTED,
                            "sharenfs takes the kernel module of OpenZFS, which is not loaded: "
                            "there is no /dev/zfs");
