@@ -78,24 +78,25 @@ test('a device that is throttled halfway makes a knee, and no disturbance', { sk
         const before = writes(disk), began = performance.now();
         await halfway(client, id, 2);
         const at = (await client.job(id)).phases[0].ops;
-        // A sixth of what this device does for it today, whoever else uses it.
+        // A sixth of what this device does for it today, whoever else uses it; few enough that a batch takes longer
+        // than the slices of 0.1 s in which the kernel counts, and within which it lets all through.
         const usual = 1000 * (writes(disk) - before) / (performance.now() - began);
-        writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} ${Math.ceil(usual / 6)}`);
+        writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} ${Math.min(600, Math.ceil(usual / 6))}`);
         await client.settled(id);
         writeFileSync(join(group, 'blkio.throttle.write_iops_device'), `${device} 0`);
         return { at, job: await analysed(client, id) };
     }
-    // What else the machine does is told as a disturbance, rightly: the first run that it left alone counts.
-    let run;
-    for (let tries = 0; tries < 4 && (!run || finding(run.job, 'disturbed')); tries++) {
-        run = await throttled();
+    // What else the machine does is told as a disturbance, rightly; and the throttle lets the filesystem's own thread
+    // through, and bursts. So up to four runs: one that was left alone, and slowed down, must show it.
+    const runs = [], shows = ({ at, job }) => !finding(job, 'disturbed') && Math.abs(finding(job, 'knee')?.data.at - at) < 0.2 * at;
+    for (let tries = 0; tries < 4 && !runs.some(shows); tries++) {
+        const run = await throttled();
+        runs.push(run);
         t.diagnostic(`throttled near ${run.at} of ${run.job.phases[0].ops} files; ${run.job.findings.filter((f) => f.phase === 'create').map((f) => f.sentence).join(' ')}`);
     }
-    const { at, job } = run, knee = finding(job, 'knee');
-    if (finding(job, 'disturbed')) {
-        t.skip(`this machine is busy: ${finding(job, 'disturbed').sentence}`);
+    if (runs.every(({ job }) => finding(job, 'disturbed'))) {
+        t.skip('this machine is busy');
         return;
     }
-    assert.ok(knee, `no knee: ${kinds(job)}`);
-    assert.ok(Math.abs(knee.data.at - at) < 0.2 * at, `throttled near ${at}; ${knee.sentence}`);
+    assert.ok(runs.some(shows), `no knee there: ${runs.map(({ at, job }) => `${at}: ${kinds(job)}`).join('; ')}`);
 });
