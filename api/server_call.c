@@ -8,8 +8,10 @@
 #include <netinet/in.h>
 
 enum {
-    DRAIN = 16,         /* bodies up to so many times the cap are read to their end and refused
-                 * in good order; beyond, the connection is closed */
+    DRAIN = 16, /* bodies up to so many times the cap are read to their end and refused in good
+                 * order: a client that still sends when the connection is closed may never see the
+                 * answer. Beyond, the connection is closed */
+    DRAIN_UPLOAD = 2,   /* the same for those that go to a file, whose cap is large */
     SLOWEST = 64 << 10, /* bytes/s: a large body may take longer, but no longer than at this rate */
 };
 
@@ -88,7 +90,7 @@ static enum MHD_Result call_gather(struct call *call, const char *bytes, size_t 
         return MHD_NO;
     if (in->upload) {
         upload_add(in->upload, bytes, n);
-        return call->received > 2 * call->server->upload_bytes ? MHD_NO : MHD_YES;
+        return call->received > DRAIN_UPLOAD * call->server->upload_bytes ? MHD_NO : MHD_YES;
     }
     if (call->received > call->server->body_bytes) {
         in->body_too_large = true;
@@ -196,14 +198,12 @@ static enum MHD_Result call_begin(struct call *call, const char *method)
     uint64_t announced = length ? strtoull(length, NULL, 10) : 0;
     bool refused = api_expect(&server->api, &call->in) < 0;
     uint64_t most = call->in.upload ? server->upload_bytes : server->body_bytes;
-    bool asks = header_of(call->connection, "Expect") != NULL;
-    if (announced > most && (asks || call->in.upload || announced > DRAIN * most)) {
+    uint64_t drained = (call->in.upload ? DRAIN_UPLOAD : DRAIN) * most;
+    if (!header_of(call->connection, "Expect") && announced <= drained)
+        return MHD_YES;
+    if (announced > most)
         call->in.body_too_large = true;
-        return call_answer(call);
-    }
-    if (refused && (asks || announced > DRAIN * most))
-        return call_answer(call);
-    return MHD_YES;
+    return refused || announced > most ? call_answer(call) : MHD_YES;
 }
 
 enum MHD_Result call_ask(void *arg unused, struct MHD_Connection *connection,

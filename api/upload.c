@@ -60,6 +60,12 @@ static int make_names(struct upload *upload, const char *state, struct problem *
     return upload->path && upload->journal ? 0 : problem_memory(why);
 }
 
+static void too_large(struct upload *upload)
+{
+    problem_set(&upload->failed, PROBLEM_TOO_LARGE, "the body is larger than %llu MiB",
+                (unsigned long long)upload->api->upload_bytes >> 20);
+}
+
 int upload_open(struct api *api, const struct request *in, struct upload **ret, struct problem *why)
 {
     const char *length = in->header(in->wire, "Content-Length");
@@ -74,8 +80,10 @@ int upload_open(struct api *api, const struct request *in, struct upload **ret, 
         problem_set(why, PROBLEM_OVERLOADED, "%d imports are being read already", UPLOADS_MOST);
         goto failed;
     }
-    if (announced > api->upload_bytes)
-        announced = 0; /* it is refused for that */
+    if (announced > api->upload_bytes) {
+        too_large(upload); /* nothing of it is kept */
+        announced = 0;
+    }
     if (open_folder(api->app->state, &upload->folder, why) ||
         check_room(upload->folder, announced, why) || make_names(upload, api->app->state, why))
         goto failed;
@@ -96,8 +104,9 @@ void upload_add(struct upload *upload, const char *bytes, size_t n)
     struct problem *why = &upload->failed;
     upload->bytes += n;
     if (upload->bytes > upload->api->upload_bytes)
-        problem_set(why, PROBLEM_TOO_LARGE, "the body is larger than %llu MiB",
-                    (unsigned long long)upload->api->upload_bytes >> 20);
+        too_large(upload);
+    if (why->code)
+        return;
     crypto_generichash_update(&upload->hash, (const unsigned char *)bytes, n);
     while (n && !why->code) {
         ssize_t put = write(upload->fd, bytes, n);

@@ -33,15 +33,12 @@ int client_connect(const struct place *place)
     return fd;
 }
 
-static void send_all(int fd, const char *bytes, size_t n)
+/* Returns how much was not taken: the server may answer and close before it has read all. */
+static size_t send_all(int fd, const char *bytes, size_t n)
 {
-    while (n) {
-        ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
-        if (sent <= 0)
-            return; /* the server may answer and close before it has read all */
+    for (ssize_t sent; n && (sent = send(fd, bytes, n, MSG_NOSIGNAL)) > 0; n -= (size_t)sent)
         bytes += sent;
-        n -= (size_t)sent;
-    }
+    return n;
 }
 
 int client_send(const struct place *place, const struct ask *ask)
@@ -58,8 +55,9 @@ int client_send(const struct place *place, const struct ask *ask)
     text_addf(&head, "%s\r\n", ask->headers ? ask->headers : "");
     assert_false(head.failed);
     int fd = client_connect(place);
-    send_all(fd, head.at, head.n);
-    send_all(fd, ask->body, n);
+    size_t left = send_all(fd, head.at, head.n);
+    left += send_all(fd, ask->body, n);
+    assert_true(left == 0 || !ask->whole);
     text_done(&head);
     return fd;
 }

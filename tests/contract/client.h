@@ -20,6 +20,7 @@ struct ask {
     const char *body;    /* NULL: none */
     size_t body_n;       /* 0: its strlen */
     const char *type;    /* NULL: application/json, if there is a body */
+    bool whole;          /* fails the test when the server does not take all of the body */
 };
 
 /* Where: a port on loopback, or the path of a unix socket. */

@@ -372,9 +372,28 @@ static void a_body_may_be_larger_than_others_but_not_without_end(void **state)
     server_stop(world->server, 0);
     world->server = NULL;
     assert_int_equal(world_start(world, (struct server_settings){ .upload_bytes = 2 << 20 }), 0);
-    answer = post(world, world->operator_, target, "text/csv", body.at, NULL);
+    /* Read to its end, so that a client that only sends sees the answer, too. */
+    answer = client_call(&world->place, &(struct ask){ .method = "POST",
+                                                       .target = target,
+                                                       .token = world->operator_,
+                                                       .body = body.at,
+                                                       .type = "text/csv",
+                                                       .whole = true });
     expect_problem(&answer, 413, "too-large", "");
     answer_done(&answer);
+    /* More than twice the cap is not, nor what its sender asks for first. */
+    static const char *const heads[] = {
+        "Content-Type: text/csv\r\nContent-Length: 4194305\r\n",
+        "Content-Type: text/csv\r\nContent-Length: 2097153\r\nExpect: 100-continue\r\n"
+    };
+    for (size_t i = 0; i < COUNT_OF(heads); i++) {
+        answer = client_call(&world->place, &(struct ask){ .method = "POST",
+                                                           .target = target,
+                                                           .token = world->operator_,
+                                                           .headers = heads[i] });
+        expect_problem(&answer, 413, "too-large", "");
+        answer_done(&answer);
+    }
     text_done(&body);
 }
 
