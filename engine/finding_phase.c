@@ -193,18 +193,24 @@ struct sides {
     double from;            /* the load */
 };
 
-/* A sample of the host is the mean of the second that ends at it. */
+/* A sample of the host is the mean of what passed since the one before: a second, or less at the end of a run. */
+static double host_span(const struct host_sample *samples, size_t i)
+{
+    nsec span = i > 0 ? samples[i].at - samples[i - 1].at : NSEC_PER_SEC;
+    return span > 0 && span < NSEC_PER_SEC ? seconds_of(span) : 1;
+}
+
 static double host_user(const struct series_kept *s, double from, double until)
 {
-    double sum = 0, n = 0;
+    double sum = 0, whole = 0;
     for (size_t i = 0; i < s->host_n; i++) {
-        double at = seconds_of(s->host[i].at);
-        if (at - 1 >= from && at <= until && isfinite(s->host[i].cpu_user)) {
-            sum += s->host[i].cpu_user;
-            n++;
+        double at = seconds_of(s->host[i].at), span = host_span(s->host, i);
+        if (at - span >= from && at <= until && isfinite(s->host[i].cpu_user)) {
+            sum += s->host[i].cpu_user * span;
+            whole += span;
         }
     }
-    return n > 0 ? sum / n : NAN;
+    return whole > 0 ? sum / whole : NAN;
 }
 
 static struct sides sides_of(const struct series_kept *s, const double *queued, double load)
@@ -561,17 +567,19 @@ int findings_of_host(const struct phase_total *phase, const struct host_sample *
                      struct findings *findings, struct problem *why)
 {
     struct load_data mean = { 0 };
-    double count = 0;
+    double whole = 0, count = 0;
     for (size_t i = 0; i < n; i++) {
         const struct host_sample *s = &samples[i];
         if (s->at < phase->first_start || s->at > phase->last_done + NSEC_PER_SEC)
             continue;
-        mean.load1 += s->load1;
-        mean.cpu_user += s->cpu_user;
-        mean.cpu_system += s->cpu_system;
-        mean.cpu_iowait += s->cpu_iowait;
-        mean.cpu_steal += s->cpu_steal;
-        mean.disk_busy += s->disk_busy;
+        double span = host_span(samples, i);
+        mean.load1 += s->load1 * span;
+        mean.cpu_user += s->cpu_user * span;
+        mean.cpu_system += s->cpu_system * span;
+        mean.cpu_iowait += s->cpu_iowait * span;
+        mean.cpu_steal += s->cpu_steal * span;
+        mean.disk_busy += s->disk_busy * span;
+        whole += span;
         count++;
     }
     if (count < 3)
@@ -580,9 +588,9 @@ int findings_of_host(const struct phase_total *phase, const struct host_sample *
     if (!finding)
         return -1;
     *(struct load_data *)finding->data.object =
-        (struct load_data){ mean.load1 / count,      mean.cpu_user / count,
-                            mean.cpu_system / count, mean.cpu_iowait / count,
-                            mean.cpu_steal / count,  mean.disk_busy / count };
+        (struct load_data){ mean.load1 / whole,      mean.cpu_user / whole,
+                            mean.cpu_system / whole, mean.cpu_iowait / whole,
+                            mean.cpu_steal / whole,  mean.disk_busy / whole };
     say_load(finding, phase);
     return 0;
 }

@@ -1,15 +1,20 @@
 /* A run from its beginning to its clean-up; what happens within a phase is in run_phase.c. */
 #include "engine/base/text.h"
+#include "engine/host.h"
 #include "engine/run_inside.h"
 #include "engine/workload/workload.h"
 #include "engine/workspace.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 
 #define CLEAN_EVERY NSEC_PER_SEC
+#define HOST_LEAST \
+    (100 *         \
+     NSEC_PER_MSEC) /* a shorter look tells nothing: the kernel counts in ticks of 1 to 10 ms */
 
 int run_new(const struct run_options *options, struct run **ret, struct problem *why)
 {
@@ -118,6 +123,32 @@ int run_cancelled_fd(const struct run *run)
     return run->cancelled_fd;
 }
 
+/* --- the host beside it --- */
+
+int run_look_at_host(struct run *run, nsec now, struct problem *why)
+{
+    const struct run_options *with = &run->with;
+    struct host_sample sample;
+    if (!with->host)
+        return 0;
+    while (run->next_host <= now)
+        run->next_host += HOST_EVERY;
+    host_sampler_read(with->host, now - run->epoch, &sample);
+    sample.job_cpu_wait = run->queue_untold || now <= run->last_host
+                              ? NAN
+                              : seconds_of(run->queued) / seconds_of(now - run->last_host);
+    run->last_host = now;
+    run->queued = 0;
+    return journal_host(with->journal, with->run, with->leg, &sample, 1, why);
+}
+
+/* What is left since the last whole second, so that a short run has its host beside it, too. */
+static int look_once_more(struct run *run, struct problem *why)
+{
+    nsec now = clock_monotonic();
+    return now - run->last_host < HOST_LEAST ? 0 : run_look_at_host(run, now, why);
+}
+
 /* --- the whole --- */
 
 /* Returns the outcome, or that it could not be told. */
@@ -164,6 +195,8 @@ enum job_state run_execute(struct run *run, const struct workload *workload, con
     int result = workload->run(run, params, why);
     if (run->rebooting)
         return JOB_REBOOTING;
+    if (result == 0)
+        result = look_once_more(run, why);
     if (result || tell_kept(run, workload, params, why))
         outcome = why->code == PROBLEM_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
     return tell_end(run, outcome, why);

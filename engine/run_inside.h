@@ -38,5 +38,7 @@ struct run {
 
 /* Tells the journal that a phase begins; its totals are those of phases[phases_n], which does not count it yet. */
 must_check int run_begin_phase(struct run *run, const struct phase *phase, struct problem *why);
+/* What the machine did since the last look goes to the journal; the next one is due in HOST_EVERY. */
+must_check int run_look_at_host(struct run *run, nsec now, struct problem *why);
 /* Takes what signals there are; whether there was one. */
 bool run_take_signals(const struct run *run);

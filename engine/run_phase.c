@@ -241,20 +241,10 @@ static void take_queued(struct work *work)
 static int look_at_host(struct work *work, nsec now, struct problem *why)
 {
     struct run *run = work->run;
-    struct host_sample sample;
-    if (!run->with.host || now < run->next_host)
+    if (now < run->next_host)
         return 0;
-    do
-        run->next_host += HOST_EVERY;
-    while (run->next_host <= now);
     take_queued(work);
-    host_sampler_read(run->with.host, now - run->epoch, &sample);
-    sample.job_cpu_wait = run->queue_untold || now <= run->last_host
-                              ? NAN
-                              : seconds_of(run->queued) / seconds_of(now - run->last_host);
-    run->last_host = now;
-    run->queued = 0;
-    return journal_host(run->with.journal, run->with.run, run->with.leg, &sample, 1, why);
+    return run_look_at_host(run, now, why);
 }
 
 /* Until the last lane has ended. A journal that cannot be written stops them. */
