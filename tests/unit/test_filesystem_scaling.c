@@ -94,23 +94,31 @@ static void what_bears_another_mark_is_not_ours(void **state)
     assert_false(provision_owns(made, &own));
 }
 
-/* A program that a runner has started, and that works on after it. */
+/* A program that a runner has started, and that works on after it: told to end, it still does something. */
 static void a_tool_that_outlived_its_runner_is_waited_for(void **state)
 {
     (void)state;
-    const char *const argv[] = { "cat", NULL };
-    const char *const env[] = { "A=1", "PLIMSOLL_RUN=plimsoll-7-1-77", NULL };
-    int ends[2], status;
+    const char *const argv[] = { "sh", "-c", "read word; sleep 0.2; echo done", NULL };
+    const char *const env[] = { "PATH=/usr/bin:/bin", "PLIMSOLL_RUN=plimsoll-7-1-77", NULL };
+    int in[2], out[2], status;
+    char told[8] = { 0 };
     pid_t pid;
-    must(pipe2(ends, O_CLOEXEC));
-    const struct spawn spawn = { .argv = argv, .env = env, .in = ends[0] };
+    must(pipe2(in, O_CLOEXEC));
+    must(pipe2(out, O_CLOEXEC | O_NONBLOCK));
+    const struct spawn spawn = { .argv = argv, .env = env, .in = in[0], .out = out[1] };
     must(spawn_start(&spawn, &pid, &unmet));
     must(provision_outlived("plimsoll-7-1-7", &unmet)); /* another run's */
     assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
-    close(ends[0]);
-    close(ends[1]);
+    close(in[0]);
+    close(in[1]);
     must(provision_outlived("plimsoll-7-1-77", &unmet));
-    assert_int_equal(waitpid(pid, &status, WNOHANG), pid);
+    assert_int_equal(read(out[0], told, sizeof told), strlen("done\n"));
+    assert_string_equal(told, "done\n");
+    must(spawn_wait(pid, 20 * NSEC_PER_SEC, &status,
+                    &unmet)); /* its memory is gone before it can be waited for */
+    assert_int_equal(status, 0);
+    close(out[0]);
+    close(out[1]);
 }
 
 /* Bodies of two phases that take turns. */
