@@ -24,18 +24,15 @@ static void attributes_done(posix_spawnattr_t *attributes)
     posix_spawnattr_destroy(attributes);
 }
 
-/* A copy above the standard three, so that the order in which they are replaced does not matter. */
-static int copy_of(int fd, struct problem *why)
+/* In the child, `as` is fd, or /dev/null where there is none. One that is among the standard three itself is copied
+ * above them, so that the order in which they are replaced does not matter. */
+static int redirect(posix_spawn_file_actions_t *actions, int fd, int as, int *copy)
 {
-    int copy = fd ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (copy < 0)
-        return problem_errno(why, errno, "cannot copy descriptor %d for a child", fd);
-    if (copy > 2)
-        return copy;
-    int higher = fcntl(copy, F_DUPFD_CLOEXEC, 3);
-    int error = errno;
-    close(copy);
-    return higher < 0 ? problem_errno(why, error, "cannot copy a descriptor for a child") : higher;
+    if (fd == 0)
+        return posix_spawn_file_actions_addopen(actions, as, "/dev/null", O_RDWR, 0);
+    if (fd <= STDERR_FILENO && (*copy = fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) < 0)
+        return errno;
+    return posix_spawn_file_actions_adddup2(actions, fd, as);
 }
 
 /* Signals that we block or ignore must not be blocked or ignored in the child. */
@@ -57,21 +54,16 @@ static int set_attributes(posix_spawnattr_t *attributes, bool own_session)
 
 int spawn_start(const struct spawn *spawn, pid_t *ret, struct problem *why)
 {
-    scoped_fd int in = copy_of(spawn->in, why);
-    scoped_fd int out = in < 0 ? -1 : copy_of(spawn->out, why);
-    scoped_fd int err = out < 0 ? -1 : copy_of(spawn->err, why);
-    if (err < 0)
-        return -1;
-
+    scoped_fd int in = -1, out = -1, err = -1; /* copies */
     scoped(actions_done) posix_spawn_file_actions_t actions;
     scoped(attributes_done) posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    int error = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    int error = redirect(&actions, spawn->in, STDIN_FILENO, &in);
     if (!error)
-        error = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+        error = redirect(&actions, spawn->out, STDOUT_FILENO, &out);
     if (!error)
-        error = posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+        error = redirect(&actions, spawn->err, STDERR_FILENO, &err);
     if (!error)
         error = set_attributes(&attributes, spawn->own_session);
 
@@ -132,19 +124,16 @@ int spawn_wait(pid_t pid, nsec deadline_in, int *ret_status, struct problem *why
 struct heard {
     char *at;
     size_t n, room;
-    bool ended;
 };
 
 static void hear(struct heard *heard, int fd)
 {
     char bytes[4096];
-    ssize_t got;
-    while ((got = read(fd, bytes, sizeof bytes)) > 0) {
+    for (ssize_t got; (got = read(fd, bytes, sizeof bytes)) > 0;) {
         size_t kept = (size_t)got < heard->room - heard->n ? (size_t)got : heard->room - heard->n;
         memcpy(heard->at + heard->n, bytes, kept);
         heard->n += kept;
     }
-    heard->ended = got == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 /* Until the child has ended: a grandchild that holds the pipe open is not waited for. */
@@ -154,7 +143,7 @@ static int listen_until_end(int ended, int pipe, int stop, nsec deadline, struct
     for (;;) {
         struct pollfd wait[] = {
             { .fd = ended, .events = POLLIN },
-            { .fd = heard->ended ? -1 : pipe, .events = POLLIN },
+            { .fd = pipe, .events = POLLIN },
             { .fd = *ret_stopped ? -1 : stop, .events = POLLIN },
         };
         int n = poll(wait, COUNT_OF(wait), milliseconds_until(deadline));
@@ -223,12 +212,12 @@ int spawn_run_until(int stop, const char *const *argv, nsec deadline_in, char *o
     pid_t pid;
     if (spawn_start(&spawn, &pid, why) < 0)
         return -1;
-    close(steal_fd(&to));
-    scoped_fd int ended = pidfd_open(pid, 0);
+    scoped_fd int ended =
+        pidfd_open(pid, 0); /* which tells the end: ours of the pipe stays open, to be woken once */
 
     char words[512]; /* for a failure's sentence when the caller keeps nothing */
     bool keeps = size > 1, stopped = false;
-    struct heard heard = { keeps ? output : words, 0, (keeps ? size : sizeof words) - 1, false };
+    struct heard heard = { keeps ? output : words, 0, (keeps ? size : sizeof words) - 1 };
     int status = 0;
     bool late = ended < 0 || listen_until_end(ended, from, stop, deadline, &heard, &stopped) < 0;
     struct problem undead = { 0 };

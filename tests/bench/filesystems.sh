@@ -31,9 +31,9 @@ bench_filesystems() {
     place_images
     mount_fresh ext4 "$work/ext4"
     provision_on directory "$work/ext4" 20000 ''
-    provision_on mkfs-ext4 "mkfs:$work/ext4" 60 mounted
-    provision_on mkfs-xfs "mkfs:$work/ext4" 30 'mounted xfs' filesystem=xfs
-    provision_on mkfs-remount "mkfs:$work/ext4" 60 'mounted remount' cycle=remount
+    provision_on mkfs-ext4 "mkfs:$work/ext4" 200 mounted
+    provision_on mkfs-xfs "mkfs:$work/ext4" 50 'mounted xfs' filesystem=xfs
+    provision_on mkfs-remount "mkfs:$work/ext4" 200 'mounted remount' cycle=remount
     unmount "$work/ext4"
     mount_fresh btrfs "$work/btrfs"
     provision_on btrfs "btrfs:$work/btrfs" 2000 ''
@@ -42,7 +42,7 @@ bench_filesystems() {
     if [ "${PLIMSOLL_ZFS:-}" = yes ]; then
         zfs_start 4G
         zfs create -o mountpoint=none plimsoll/bench # what zfs mounts costs the runner nothing
-        provision_on zfs zfs:plimsoll/bench 100 '' mounted=no
+        provision_on zfs zfs:plimsoll/bench 200 '' mounted=no
         zfs_stop
     fi
 }
