@@ -126,10 +126,12 @@ struct heard {
     size_t n, room;
 };
 
+/* No more at once than a pipe holds: somebody may say things without end. */
 static void hear(struct heard *heard, int fd)
 {
     char bytes[4096];
-    for (ssize_t got; (got = read(fd, bytes, sizeof bytes)) > 0;) {
+    ssize_t got;
+    for (int i = 0; i < 16 && (got = read(fd, bytes, sizeof bytes)) > 0; i++) {
         size_t kept = (size_t)got < heard->room - heard->n ? (size_t)got : heard->room - heard->n;
         memcpy(heard->at + heard->n, bytes, kept);
         heard->n += kept;

@@ -98,6 +98,19 @@ static void does_not_wait_for_a_grandchild(void **state)
     assert_int_equal(kill(grandchild, SIGKILL), 0);
 }
 
+/* What never stops talking is heard no longer than it is waited for. */
+static void does_not_listen_for_ever(void **state)
+{
+    (void)state;
+    char output[8];
+    struct problem why = { 0 };
+    assert_int_equal(spawn_run(ARGV("yes"), NSEC_PER_SEC / 10, NULL, 0, &why), -1);
+    assert_non_null(strstr(why.message, "yes did not end within 0.1 s and was killed"));
+    why = (struct problem){ 0 };
+    assert_int_equal(
+        spawn_run(ARGV("sh", "-c", "yes &"), 30 * NSEC_PER_SEC, output, sizeof output, &why), 0);
+}
+
 static void waits_until_a_deadline(void **state)
 {
     (void)state;
@@ -213,6 +226,7 @@ int main(void)
         cmocka_unit_test(says_what_cannot_be_started),
         cmocka_unit_test(kills_what_is_late),
         cmocka_unit_test(does_not_wait_for_a_grandchild),
+        cmocka_unit_test(does_not_listen_for_ever),
         cmocka_unit_test(waits_until_a_deadline),
         cmocka_unit_test(puts_descriptors_where_they_belong),
         cmocka_unit_test(gives_the_child_default_signals),
