@@ -110,7 +110,7 @@ goes_on directory restarts /srv/restarts '"cycle_every": 1' 100 '[0,0,0]'
 [ -z "$btrfs" ] || goes_on btrfs btrfs /srv/btrfs '"cycle_every": 1' 20 '[0,0,0]'
 if inside losetup -f >/dev/null 2>&1; then
     goes_on images images /srv/images '"image_bytes": "16MiB"' 2 '[2,4,6]'
-    same 'images: no loop device is left with one' '' "$(losetup -nO BACK-FILE | grep -F "$id" || true)"
+    same 'images: no loop device is left with one' '' "$(losetup -nO BACK-FILE | grep -F "/plimsoll-$id-" || true)"
 else
     echo '# there are no loop devices in there: images are not tested'
 fi
