@@ -132,7 +132,7 @@ empty cancelled /srv/restarts
 
 # ---- restarted by somebody else, in the middle of a batch ----
 before=$(boots)
-under_way() { inside sh -c 'ls -A /srv/restarts/plimsoll-*/ 2>/dev/null' | grep -q f0000001000; }
+under_way() { inside sh -c 'test -e /srv/restarts/plimsoll-*/f0000001000'; }
 id=$(scaling_add restarts "$(cycling '"filesystems": 2000000, "batch": 1000000')")
 wait_for 60 under_way
 machine_reboot
