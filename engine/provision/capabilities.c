@@ -41,6 +41,14 @@ static void need_root(const struct target *target, struct capability *able)
         cannot(able, "it takes root, and runners are not");
 }
 
+/* By path, as root: see provision_trusts(). */
+static void need_trust(const struct target *target, struct capability *able)
+{
+    struct problem why = { 0 };
+    if (able->usable && target->path && is_root(target) && provision_trusts(target->path, &why))
+        cannot(able, "%.*s", (int)sizeof able->reason - 1, why.message);
+}
+
 static void can_share(const struct target *target, struct capability *able)
 {
     struct problem why = { 0 };
@@ -50,6 +58,7 @@ static void can_share(const struct target *target, struct capability *able)
     }
     able->by = share_means[target->share];
     need_root(target, able);
+    need_trust(target, able);
     if (able->usable && sharing_probe(target, &why))
         cannot(able, "%.*s", (int)sizeof able->reason - 1, why.message);
 }
@@ -61,8 +70,10 @@ static void can_cycle(const struct target *target, const struct provisioner *pro
         cannot(able, "a target of kind %s cannot be brought back so", target_kinds[target->kind]);
     else if (cycle == CYCLE_REBOOT && !target->allow_reboot)
         cannot(able, "the target's setting allow_reboot is no");
-    else if (cycle != CYCLE_REBOOT)
+    else if (cycle != CYCLE_REBOOT) {
         need_root(target, able);
+        need_trust(target, able);
+    }
 }
 
 void capabilities_probe(const struct target *target, struct target_facts *facts)
@@ -71,6 +82,12 @@ void capabilities_probe(const struct target *target, struct target_facts *facts)
     facts->capabilities_n = 0;
     if (!provisioner)
         return;
+    if (facts->usable && provisioner->by_path) {
+        struct capability all = { .usable = true };
+        need_trust(target, &all);
+        facts->usable = all.usable;
+        memcpy(facts->reason, all.reason, sizeof all.reason);
+    }
     can_share(target, add(facts, "share", "nfs"));
     can_cycle(target, provisioner, CYCLE_REMOUNT, add(facts, "cycle", "remount"));
     can_cycle(target, provisioner, CYCLE_IMPORT, add(facts, "cycle", "import"));

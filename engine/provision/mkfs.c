@@ -64,7 +64,7 @@ static int make_image(struct pool *pool, uint64_t number)
 
 static int create(struct pool *pool, uint64_t number, struct problem *why)
 {
-    char path[PATH];
+    char path[PATH], name[FILESYSTEM_NAME];
     int error = make_image(pool, number);
     if (error)
         return error;
@@ -75,7 +75,8 @@ static int create(struct pool *pool, uint64_t number, struct problem *why)
     if (spawn_run_until(pool->with.stop, pool->with.filesystem == MKFS_EXT4 ? ext4 : xfs,
                         TOOL_DEADLINE, NULL, 0, why) == 0)
         return 0;
-    unlink(path); /* it is no filesystem, and not to be counted as one */
+    filesystem_name(name, 'i', number);
+    unlinkat(pool->with.folder, name, 0); /* it is no filesystem, and not to be counted as one */
     return -1;
 }
 
@@ -336,6 +337,7 @@ const struct provisioner provision_mkfs = {
     .name = "mkfs",
     .cycles = 1 << CYCLE_REMOUNT | 1 << CYCLE_REBOOT,
     .mounts = true,
+    .by_path = true,
     .demolishers = 4, /* each waits for its own filesystem to be written back */
     .open = open_pool,
     .close = close_pool,

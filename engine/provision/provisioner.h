@@ -35,6 +35,7 @@ struct provisioner {
     const char *name;
     unsigned cycles;      /* bits, 1 << enum cycle: beside none */
     bool mounts;          /* mounting is an operation of its own when `mounted` */
+    bool by_path;         /* also without mounts: its tools know no descriptors */
     unsigned demolishers; /* how many at once make clean-up faster; they share the pool. 0: one */
 
     /* Tools, privilege: refuses before the first change. */
@@ -61,6 +62,9 @@ struct provisioner {
     /* Clean-up: all that is still there, and the parent if it is not the run directory. */
     int (*clean)(struct pool *pool, struct run *run, struct problem *why);
 };
+
+/* Whether root may work there by path: every folder that leads to it is root's alone. FORBIDDEN names one that is not. */
+must_check int provision_trusts(const char *path, struct problem *why);
 
 /* Of a kind of target; "directory" for directories. NULL: none is for that kind. */
 const struct provisioner *provisioner_of(const struct target *target);

@@ -582,6 +582,16 @@ static struct provision provision_of(struct run *run, const struct filesystem_sc
                                .stop = -1 };
 }
 
+/* Of a target that has a path. */
+static int check_trust(const struct provisioner *provisioner, const struct provision *with,
+                       const struct filesystem_scaling *params_, struct problem *why)
+{
+    bool by_path = provisioner->by_path || params_->share || with->cycle == CYCLE_REMOUNT;
+    return by_path && with->target->path && geteuid() == 0
+               ? provision_trusts(with->target->path, why)
+               : 0;
+}
+
 static int run_all(struct run *run, const void *params_, struct problem *why)
 {
     const struct filesystem_scaling *with = params_;
@@ -593,6 +603,7 @@ static int run_all(struct run *run, const void *params_, struct problem *why)
     provision.resumed = run_resumed(run) != NULL;
     site.provisioner = provisioner_of(provision.target);
     if (check_target(with, provision.target, why) ||
+        check_trust(site.provisioner, &provision, with, why) ||
         site.provisioner->open(&provision, &site.pool, why))
         return -1;
     int result = provision_begin(run, provision.folder, why) ||

@@ -94,6 +94,46 @@ static void what_bears_another_mark_is_not_ours(void **state)
     assert_false(provision_owns(made, &own));
 }
 
+/* Root's tools go by path only where nobody else can lead that path elsewhere. */
+static void a_path_that_others_may_change_is_not_trusted(void **state)
+{
+    struct place *place = *state;
+    char below[96];
+    struct problem why = { 0 };
+    if (geteuid() != 0)
+        skip();
+    snprintf(below, sizeof below, "%s/below", place->path);
+    must(mkdir(below, 0755));
+    must(provision_trusts(below, &unmet));
+    assert_int_equal(provision_trusts("/dev/null/below", &why), -1);
+    static const struct {
+        uid_t owner;
+        mode_t mode;
+        bool trusted;
+    } rows[] = {
+        { 0, 0700, true },  { 0, 01777, true },     { 0, 0777, false },
+        { 0, 0775, false }, { 65534, 0755, false }, { 65534, 01755, false },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        must(chown(place->path, rows[i].owner, 0));
+        must(chmod(place->path, rows[i].mode));
+        why = (struct problem){ 0 };
+        if ((provision_trusts(below, &why) == 0) != rows[i].trusted)
+            fail_msg("owner %u, mode %o: %s", rows[i].owner, rows[i].mode, why.message);
+        if (!rows[i].trusted) {
+            assert_int_equal(why.code, PROBLEM_FORBIDDEN);
+            assert_memory_equal(why.message, place->path, strlen(place->path));
+        }
+    }
+    const struct target target = { .kind = TARGET_MKFS, .path = below };
+    struct target_facts facts;
+    must(target_probe(&target, &facts, &unmet)); /* nobody's still */
+    assert_false(facts.usable);
+    assert_non_null(strstr(facts.reason, place->path));
+    must(chown(place->path, 0, 0));
+    must(rmdir(below));
+}
+
 /* A program that a runner has started, and that works on after it: told to end, it still does something. */
 static void a_tool_that_outlived_its_runner_is_waited_for(void **state)
 {
@@ -201,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tools_words_tell_a_limit_from_a_failure),
         at_a_place(what_was_told_of_what_was_made_is_read_back),
+        at_a_place(a_path_that_others_may_change_is_not_trusted),
         cmocka_unit_test(a_tool_that_outlived_its_runner_is_waited_for),
         at_a_place(phases_that_take_turns_keep_their_own_sums_and_time),
         at_a_place(what_bears_another_mark_is_not_ours), /* the last: the thread keeps the group */
