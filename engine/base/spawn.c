@@ -167,12 +167,30 @@ static int listen_until_end(int ended, int pipe, int stop, nsec deadline, struct
     }
 }
 
+/* Lines are set apart by "; ", and other blanks are one each. */
+static void join_lines(const char *output, char *line, size_t size)
+{
+    size_t n = 0;
+    while (*output && n + 3 < size) {
+        size_t blank = strspn(output, " \t\r\n");
+        if (blank && n && memchr(output, '\n', blank))
+            line[n++] = ';';
+        if (blank && n)
+            line[n++] = ' ';
+        output += blank;
+        if (!blank)
+            line[n++] = *output++;
+    }
+    line[n] = '\0';
+}
+
 static int tell_status(const char *tool, int status, const char *output, struct problem *why)
 {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
-    char words[256];
-    text_shown(output, words, sizeof words);
+    char line[512], words[256];
+    join_lines(output, line, sizeof line);
+    text_shown(line, words, sizeof words);
     const char *colon = words[0] ? ": " : "";
     if (WIFSIGNALED(status))
         return problem_set(why, PROBLEM_IO_FAILED, "%s was ended by signal %d (%s)%s%s", tool,

@@ -53,6 +53,8 @@ static void tells_a_failure_in_the_tools_words(void **state)
     } rows[] = {
         { "echo no such pool >&2; exit 3", "sh ended with status 3: no such pool" },
         { "exit 1", "sh ended with status 1" },
+        { "printf 'too small.\\n\\tUsage:  sh\\n\\n' >&2; exit 1",
+          "sh ended with status 1: too small.; Usage: sh" },
         { "kill -TERM $$", "sh was ended by signal 15 (Terminated)" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
