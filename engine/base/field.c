@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-enum { EDITS_MOST = 2, SUGGEST_MOST = 40 };
+/* Of a name of up to SHORT bytes two edits leave too little to be a slip of the hand. */
+enum { EDITS_MOST = 2, SHORT = 4, SUGGEST_MOST = 40 };
 
 const struct field *field_named(const struct field *table, const char *name)
 {
@@ -42,7 +43,7 @@ static size_t edits(const char *a, const char *b)
 const char *field_suggest(const struct field *table, const char *name)
 {
     const char *closest = NULL;
-    size_t least = EDITS_MOST + 1;
+    size_t least = (strlen(name) > SHORT ? EDITS_MOST : 1) + 1;
     for (const struct field *f = table; f->type != FT_END; f++) {
         size_t distance = edits(name, f->name);
         /* A name of which nothing would remain is not a slip of the hand. */

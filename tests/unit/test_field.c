@@ -227,6 +227,8 @@ static void suggests_a_close_name(void **state)
         { "Files", "there is no field Files; did you mean files?" },
         { "file_byte", "there is no field file_byte; did you mean file_bytes?" },
         { "nte", "there is no field nte; did you mean note?" },
+        { "fiels", "there is no field fiels; did you mean files?" },
+        { "pile", "there is no field pile" },
         { "colour", "there is no field colour" },
         { "x", "there is no field x" },
         { "", "there is no field " },
