@@ -90,6 +90,22 @@ static int column_named(const struct csv *csv, const char *name)
     return -1;
 }
 
+/* Names the columns that there are; a sheet written with other separators has one. */
+static int no_column(const struct csv *csv, const char *where, const char *name,
+                     struct problem *why)
+{
+    char asked[NAME_TEXT], there[2 * NAME_TEXT];
+    struct text names = { 0 };
+    for (size_t i = 0; i < csv->n; i++)
+        text_addf(&names, "%s\"%s\"", i ? ", " : "", csv->field[i]);
+    scoped_free char *list = text_take(&names);
+    bool one = csv->n == 1 && csv->field[0][strcspn(csv->field[0], ";\t")];
+    return problem_at(why, where, csv->line, 1, "there is no column %s, but %s%s",
+                      text_shown(name, asked, sizeof asked),
+                      text_shown(list ? list : "others", there, sizeof there),
+                      one ? "; columns are separated by commas" : "");
+}
+
 static int refuse(const struct csv *csv, size_t column, struct problem *why, const char *wanted)
 {
     char shown[NAME_TEXT];
@@ -160,13 +176,12 @@ struct plan {
 static int plan_phase(struct csv *csv, const char *y, const char *unit, struct plan *plan,
                       struct problem *why)
 {
-    char shown[NAME_TEXT], name[sizeof(struct phase_total){ 0 }.name];
+    char name[sizeof(struct phase_total){ 0 }.name];
     const char *colon = strchr(y, ':'), *column = colon ? colon + 1 : y;
     size_t before = csv->to->n;
     int place = column_named(csv, column);
     if (place < 0)
-        return problem_at(why, "/?y", csv->line, 1, "there is no column %s",
-                          text_shown(column, shown, sizeof shown));
+        return no_column(csv, "/?y", column, why);
     if (text_fit(name, sizeof name, "%.*s", colon ? (int)(colon - y) : (int)strlen(y), y) || !*name)
         return problem_field(why, "/?y", "a phase's name has 1 to %zu bytes: NAME:COLUMN",
                              sizeof name - 1);
@@ -197,12 +212,10 @@ static int check_at_load(const struct csv *csv, struct problem *why)
 static int make_plan(struct csv *csv, struct plan *plan, struct problem *why)
 {
     const struct import_csv *how = csv->how;
-    char shown[NAME_TEXT];
     plan->x = how->x ? column_named(csv, how->x) : -1;
     plan->row = how->start;
     if (how->x && plan->x < 0)
-        return problem_at(why, "/?x", csv->line, 1, "there is no column %s",
-                          text_shown(how->x, shown, sizeof shown));
+        return no_column(csv, "/?x", how->x, why);
     for (size_t i = 0; i < how->y.n; i++)
         if (plan_phase(csv, how->y.at[i], how->unit ? how->unit : how->x, plan, why))
             return -1;

@@ -248,6 +248,27 @@ static void names_line_and_column_of_what_is_wrong(void **state)
     assert_int_equal(jobs_in_all(world), before);
 }
 
+static void names_the_columns_there_are(void **state)
+{
+    struct world *world = *state;
+    static const struct {
+        const char *body, *detail;
+    } cases[] = {
+        { "filesystems,created,note\n1,2,\n",
+          "line 1, column 1: there is no column create_seconds, but \"filesystems\", \"created\", "
+          "\"note\"" },
+        { "filesystems;create_seconds\n1;0,5\n",
+          "line 1, column 1: there is no column filesystems, but \"filesystems;create_seconds\"; "
+          "columns are separated by commas" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct answer answer = post(world, world->operator_, CSV, "text/csv", cases[i].body, NULL);
+        expect_status(&answer, 422);
+        assert_string_equal(answer_text(&answer, "detail"), cases[i].detail);
+        answer_done(&answer);
+    }
+}
+
 static void a_damaged_journal_leaves_nothing(void **state)
 {
     struct world *world = *state;
@@ -405,6 +426,7 @@ int main(void)
         cmocka_unit_test(counts_lines_without_a_column_of_the_load),
         cmocka_unit_test(gives_an_exported_job_back),
         cmocka_unit_test(names_line_and_column_of_what_is_wrong),
+        cmocka_unit_test(names_the_columns_there_are),
         cmocka_unit_test(a_damaged_journal_leaves_nothing),
         cmocka_unit_test(refuses_what_does_not_fit_the_kind_of_body),
         cmocka_unit_test(a_key_makes_it_safe_to_repeat),
