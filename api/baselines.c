@@ -147,7 +147,7 @@ static int check_target(const struct app *app, const struct request *in,
     if (!workload)
         problem_field(why, "/workload", "there is no workload of this name; see /workloads");
     else if (!target)
-        problem_field(why, "/target", "there is no target of this name; see /targets");
+        problem_field(why, "/target", "there is no target %s; see /api/v1/targets", body->target);
     else if (auth_target(&in->principal, target->name, why) == 0)
         result = workload_fits(workload, target, why);
     app->targets_release(app->service, targets);

@@ -95,7 +95,7 @@ static int plan_runs(const struct app *app, const struct request *in, const stru
     if (!asked.workload)
         problem_field(why, "/workload", "there is no workload of this name; see /workloads");
     else if (!asked.target)
-        problem_field(why, "/target", "there is no target of this name; see /targets");
+        problem_field(why, "/target", "there is no target %s; see /api/v1/targets", body->target);
     else if (auth_target(&in->principal, body->target, why) == 0 &&
              workload_fits(asked.workload, asked.target, why) == 0)
         result =
