@@ -1,9 +1,12 @@
 /* Makes a manual page of a template, in which a line "@service@",
  * "@target@" or "@workloads@" stands for what the program's own tables say, and "@VERSION@" anywhere
  * for the version. */
+#include "engine/base/field_value.h"
 #include "engine/base/text.h"
 #include "engine/workload/workload.h"
 #include "service/settings.h"
+
+#include <ctype.h>
 
 /* As roff takes it literally. */
 static void print_plain(const char *text)
@@ -34,9 +37,14 @@ static void print_choices(const struct field *f)
 
 static void print_range(const struct field *f, const void *presets)
 {
-    char text[512];
+    char text[512], allowed[ALLOWED_TEXT];
     /* Of a text they are its length, which is nobody's concern. */
-    if (f->type != FT_TEXT && f->type != FT_TEXTS && f->max > f->min)
+    if (f->type == FT_BYTES || f->type == FT_SECONDS || f->type == FT_SHARE) {
+        field_allowed(f, allowed);
+        printf("\n%c", toupper(allowed[0]));
+        print_plain(allowed + 1);
+        putchar('.');
+    } else if (f->type != FT_TEXT && f->type != FT_TEXTS && f->max > f->min)
         printf("\nFrom %.10g to %.10g%s%s.", f->min, f->max, f->unit ? " " : "",
                f->unit ? f->unit : "");
     if (field_format(f, presets, text, sizeof text) == 0 && *text) {
