@@ -43,7 +43,10 @@ int journal_create(int folder, const char *name, struct journal **ret, struct pr
     scoped_fd int fd =
         openat(folder, name, O_CREAT | O_EXCL | O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
     if (fd < 0)
-        return problem_errno(why, errno, "cannot create the journal %s", name);
+        return errno == EEXIST
+                   ? problem_set(why, PROBLEM_CONFLICT,
+                                 "the journal %s is there already; it must be a new file", name)
+                   : problem_errno(why, errno, "cannot create the journal %s", name);
     if (lock(fd, why))
         return -1;
     struct journal *journal = calloc(1, sizeof *journal);

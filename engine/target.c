@@ -110,6 +110,11 @@ const char *target_place(const struct target *target)
     return given(target, places[target->kind].key);
 }
 
+const char *target_called(const struct target *target)
+{
+    return target->name[0] ? target->name : target_place(target);
+}
+
 /* http(s)://[name:password@]host[:port][/...]. The address may hold a password, so no message shows it. */
 static int check_observe(const char *url, struct problem *why)
 {

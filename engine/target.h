@@ -56,6 +56,8 @@ must_check int target_by_hand(const char *on, struct target *ret, struct problem
 void target_done(struct target *target);
 /* Where it lies, in the words of its kind: its path, url or dataset. */
 const char *target_place(const struct target *target);
+/* Its name; by hand it has none and is called by its place. */
+const char *target_called(const struct target *target);
 const struct target *targets_find(const struct targets *targets, const char *name);
 void targets_done(struct targets *targets);
 

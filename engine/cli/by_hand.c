@@ -220,13 +220,21 @@ static int measure(const struct request *request, struct outcome *outcome, struc
     return request->json ? report_json(&plan, outcome, why) : 0;
 }
 
+/* A field is named as it is written on a command line, and only where the message does not. */
+static void say_refusal(const struct problem *why)
+{
+    const char *slash = strrchr(why->field, '/'), *field = slash ? slash + 1 : why->field;
+    bool named = strstr(why->message, field);
+    log_line(LOG_ERROR, "%s%s%s", named ? "" : field, named ? "" : ": ", why->message);
+}
+
 enum runner_exit by_hand(char **argv)
 {
     struct problem why = { 0 };
     scoped(request_done) struct request request = { .workload = workload_find(argv[0]) };
     scoped(outcome_done) struct outcome outcome = { 0 };
     if (read_request(&request, argv + 1, &why)) {
-        log_line(LOG_ERROR, "%s%s%s", why.field, why.field[0] ? ": " : "", why.message);
+        say_refusal(&why);
         return EXIT_USAGE;
     }
     if (measure(&request, &outcome, &why)) {

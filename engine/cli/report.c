@@ -170,7 +170,8 @@ static void say_left(const struct run_result *result)
         printf("\nIts files are kept in %s.\n", result->path ? result->path : "the target");
     if (result->cleanup != CLEANUP_BLOCKED)
         return;
-    printf("\n%s was not emptied.", result->path ? result->path : "What it made");
+    printf("\n%s was not emptied.",
+           result->path ? result->path : "The target, if the run made anything there,");
     for (size_t i = 0; i < result->foreign.n; i++)
         printf("%s %s", i ? "," : " Not of this run:", result->foreign.at[i]);
     puts("");
@@ -265,6 +266,15 @@ static void table_of_points(const struct plan *plan, const struct outcome *outco
            (unsigned long long)plan->seed);
 }
 
+/* A folder is measured by the same words as what it is a yardstick for. */
+static void say_what_they_are(const struct plan *plan, const struct outcome *outcome)
+{
+    const struct run_result *first = outcome->at;
+    if (!plan->null && plan->target->kind == TARGET_DIRECTORY && outcome->n && first->phases_n &&
+        strcmp(first->phases[0].unit, "filesystems") == 0)
+        puts("These were directories; --on btrfs:DIR, mkfs:DIR or zfs:DATASET makes filesystems.");
+}
+
 void report_table(const struct plan *plan, const struct outcome *outcome)
 {
     if (plan->runs->n == 1 && outcome->n) {
@@ -274,6 +284,7 @@ void report_table(const struct plan *plan, const struct outcome *outcome)
         table_of_runs(plan, outcome, width);
         table_of_points(plan, outcome, width);
     }
+    say_what_they_are(plan, outcome);
     for (size_t i = 0; i < outcome->n; i++)
         say_left(&outcome->at[i]);
 }
@@ -596,7 +607,7 @@ static void show_field(const struct field *f, const void *presets)
     char preset[128] = "";
     if (!f->required && field_format(f, presets, preset, sizeof preset) != 0)
         preset[0] = 0;
-    printf("  %-12s %s", f->name, f->doc);
+    printf("  %-21s %s", f->name, f->doc);
     if (preset[0])
         printf(" Default: %s.", preset);
     for (const char *const *c = f->choices; c && *c; c++)
@@ -616,6 +627,8 @@ void report_workloads(void)
             show_field(f, presets);
         fields_done((*w)->params, presets);
     }
+    puts("\nSizes are in bytes or such as 8KiB (8192) or 8KB (8000), times in seconds or such as "
+         "250ms or 1h30m.");
 }
 
 int report_workloads_json(struct problem *why)

@@ -37,7 +37,8 @@ static int open_pool(const struct provision *with, struct pool **ret, struct pro
         return problem_errno(why, errno, "cannot look at the target");
     if (facts.f_type != BTRFS_SUPER_MAGIC)
         return problem_set(why, PROBLEM_UNSUPPORTED,
-                           "the target of kind btrfs is on another filesystem");
+                           "%s is not on btrfs, which a target of kind btrfs has to be",
+                           with->path ? with->path : "the target");
     if (with->cycle == CYCLE_REMOUNT && geteuid() != 0)
         return problem_field(why, "/params/cycle", "mounting subvolumes takes root");
     if (mountinfo_of(with->folder, &mount, why))

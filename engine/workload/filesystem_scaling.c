@@ -56,7 +56,7 @@ static const struct field params[] = {
                   "What is measured, in this order; without destroy, clean-up destroys them.",
                   .choices = operations, .preset_text = "create,list,cycle,destroy"),
     FIELD_BOOL(struct filesystem_scaling, mounted,
-               "Whether each has a mount point; false: mountpoint=none on zfs, and images are made "
+               "Whether each has a mount point; no: mountpoint=none on zfs, and images are made "
                "and not mounted.",
                .preset = 1),
     FIELD_CHOICE(struct filesystem_scaling, filesystem,

@@ -34,8 +34,9 @@ int workload_fits(const struct workload *workload, const struct target *target, 
         return 0;
     kinds_of(workload, &kinds);
     scoped_free char *list = text_take(&kinds);
-    return problem_field(why, "/target", "target %s is of kind %s; %s takes %s", target->name,
-                         target_kinds[target->kind], workload->name, list ? list : "others");
+    return problem_field(why, "/target", "target %s is of kind %s; %s takes %s",
+                         target_called(target), target_kinds[target->kind], workload->name,
+                         list ? list : "others");
 }
 
 static const struct field *table_of(const char *selected, size_t *ret_size)

@@ -135,7 +135,7 @@ static int check_backend(const struct throughput *with, const struct target *tar
     if (target && !(backend->targets & 1u << target->kind))
         return problem_field(why, "/params/backend",
                              "backend %s does not work on target %s, which is of kind %s",
-                             backend->name, target->name, target_kinds[target->kind]);
+                             backend->name, target_called(target), target_kinds[target->kind]);
     if (with->queue_depth > backend->depth_most)
         return problem_field(
             why, "/params/queue_depth", "queue_depth must be at most %u with backend %s, not %llu",

@@ -48,5 +48,29 @@ awk '$1 == "create" && $5 $6 $7 == "---" { found = 1 } END { exit !found }' "$fo
     cat "$folder/table"
     failed=1
 }
+# What is wrong is said in the words of a command line, and once.
+says() {
+    local wanted=$1 said
+    shift
+    said=$("$runner" run "$@" 2>&1 >/dev/null)
+    ends "$*" 2 $?
+    [[ $said == "error: $wanted" ]] || { echo "FAIL: $*: it said: $said"; failed=1; }
+}
+says "files must be a whole number from 1 to 9999999999, not 10k" create-scaling --on "$folder/target" files=10k
+says "there is no field fiels; did you mean files?" create-scaling --on "$folder/target" fiels=10
+says "operations must have create: the others work on what it made" create-scaling --on "$folder/target" operations=list
+says "--on wants a value" create-scaling --on
+says "target tank is of kind zfs; create-scaling takes directory, nfs, btrfs" create-scaling --on zfs:tank
+says "backend posix does not work on target nfs://filer/x, which is of kind nfs" throughput --on nfs://filer/x
+
+touch "$folder/taken"
+errors=$("${create[@]}" files=10 --journal "$folder/taken" 2>&1 >/dev/null)
+ends "a journal that is there" 1 $?
+[[ $errors == "error: the journal taken is there already; it must be a new file" ]] || { echo "FAIL: it said: $errors"; failed=1; }
+
+[[ $("$runner" run filesystem-scaling --on "$folder/target" filesystems=10 2>/dev/null) == *"These were directories; "* ]] || {
+    echo "FAIL: directories are not told from filesystems"
+    failed=1
+}
 [[ $failed == 0 ]] && echo "all said"
 exit $failed
