@@ -37,16 +37,29 @@ static int fail(const char *what, const struct problem *why)
     return why->code == PROBLEM_BAD_FIELD ? USAGE : FAILED;
 }
 
-static int usage(void)
+static int usage_on(FILE *out)
 {
     fputs("usage: plimsolld [--settings FILE] token add NAME --role ROLE [--targets a,b] "
           "[--expires 90d]\n"
           "       plimsolld [--settings FILE] token list\n"
           "       plimsolld [--settings FILE] token remove NAME\n"
           "       plimsolld [--settings FILE] code [--role ROLE]\n"
-          "ROLE is viewer, operator or admin.\n",
-          stderr);
-    return USAGE;
+          "ROLE is viewer, operator or admin; that of a code is admin unless it is said.\n",
+          out);
+    return out == stdout ? DONE : USAGE;
+}
+
+static int usage(void)
+{
+    return usage_on(stderr);
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
 }
 
 /* --name value or --name=value, for each of the table's fields; at most one other word. */
@@ -115,6 +128,17 @@ static int open_store(const struct settings *settings, struct store **ret, struc
 
 /* ---- token ---- */
 
+/* Not refused: the settings may be about to have them. */
+static void warn_of_targets(const struct settings *settings, const char *names)
+{
+    scoped_free char *copy = strdup(names ? names : "");
+    char *rest = NULL;
+    for (char *name = copy ? strtok_r(copy, ",", &rest) : NULL; name;
+         name = strtok_r(NULL, ",", &rest))
+        if (!targets_find(&settings->targets, name))
+            fprintf(stderr, "plimsolld: token add: the settings have no target %s\n", name);
+}
+
 static int add_token(struct store *store, const char *name, const struct options *options,
                      struct problem *why)
 {
@@ -168,6 +192,8 @@ int command_token(const char *settings_path, int argc, char **argv)
     struct problem why = { 0 };
     scoped(options_done) struct options options = { 0 };
     const char *name = NULL;
+    if (asks_for_help(argc, argv))
+        return usage_on(stdout);
     if (!add && !list && !remove)
         return usage();
     if (add && read_options(token_options, argc - 1, argv + 1, &options, &name, &why) < 0)
@@ -182,6 +208,8 @@ int command_token(const char *settings_path, int argc, char **argv)
     scoped(store_cell) struct store *store = NULL;
     if (open_store(&settings, &store, &why) < 0)
         return fail("", &why);
+    if (add)
+        warn_of_targets(&settings, options.targets);
     int done = add    ? add_token(store, name, &options, &why)
                : list ? list_tokens(store, &why)
                       : store_token_remove(store, name, &why);
@@ -249,6 +277,8 @@ int command_code(const char *settings_path, int argc, char **argv)
     struct problem why = { 0 };
     scoped(options_done) struct options options = { 0 };
     const char *word = NULL;
+    if (asks_for_help(argc, argv))
+        return usage_on(stdout);
     if (read_options(code_options, argc, argv, &options, &word, &why) < 0)
         return fail("code", &why);
     if (word)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -23,6 +24,24 @@ static int make(const char *path, mode_t mode, struct problem *why)
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
         return problem_set(why, PROBLEM_UNSUPPORTED, "%s is not a folder", path);
     return 0;
+}
+
+/* What root makes there the owner's own daemon could not work with. */
+static int check_owner(const char *state, struct problem *why)
+{
+    struct stat st;
+    if (stat(state, &st) < 0)
+        return problem_errno(why, errno, "cannot look at %s", state);
+    if (geteuid() != 0 || st.st_uid == 0)
+        return 0;
+    char room[1024], number[32];
+    struct passwd entry, *found = NULL;
+    snprintf(number, sizeof number, "user %u", st.st_uid);
+    (void)getpwuid_r(st.st_uid, &entry, room, sizeof room, &found);
+    return problem_set(why, PROBLEM_UNSUPPORTED,
+                       "%s belongs to %s: start plimsolld as that user, or give root's another "
+                       "folder as state",
+                       state, found ? found->pw_name : number);
 }
 
 static int lock_state(const char *state, int *ret, struct problem *why)
@@ -47,7 +66,8 @@ int folders_make(const char *state, const char *runtime, int *ret_lock, struct p
     char jobs[PATH_MAX];
     if (text_fit(jobs, sizeof jobs, "%s/jobs", state) < 0)
         return problem_field(why, "state", "the path is too long");
-    if (make(state, 0711, why) < 0 || make(jobs, 0750, why) < 0 || make(runtime, 0711, why) < 0)
+    if (make(state, 0711, why) < 0 || check_owner(state, why) < 0 || make(jobs, 0750, why) < 0 ||
+        make(runtime, 0711, why) < 0)
         return -1;
     return lock_state(state, ret_lock, why);
 }

@@ -14,6 +14,14 @@
 
 enum { DONE = 0, FAILED = 1, USAGE = 2 };
 
+static void print_target_field(const struct field *f)
+{
+    printf("  %-14s %s", f->name, f->doc);
+    for (const char *const *choice = f->choices; choice && *choice; choice++)
+        printf("%s%s", choice == f->choices ? " One of: " : ", ", *choice);
+    puts(f->choices ? "." : "");
+}
+
 static void print_help(void)
 {
     printf(
@@ -24,7 +32,7 @@ static void print_help(void)
         "       plimsolld [--settings FILE] token list\n"
         "       plimsolld [--settings FILE] token remove NAME\n"
         "       plimsolld [--settings FILE] code [--role ROLE]   a one-time code for the "
-        "dashboard\n"
+        "dashboard (admin)\n"
         "       plimsolld --help | --version\n"
         "\n"
         "Settings are read from %s and conf.d/*.conf beside it, unless --settings names\n"
@@ -33,11 +41,11 @@ static void print_help(void)
         "[service]\n",
         SETTINGS_PATH);
     for (const struct field *f = settings_fields; f->type != FT_END; f++)
-        printf("  %-12s %s%s%s%s\n", f->name, f->doc, f->preset_text ? " (" : "",
+        printf("  %-14s %s%s%s%s\n", f->name, f->doc, f->preset_text ? " (" : "",
                f->preset_text ? f->preset_text : "", f->preset_text ? ")" : "");
     printf("[target NAME]\n");
     for (const struct field *f = target_fields; f->type != FT_END; f++)
-        printf("  %-12s %s\n", f->name, f->doc);
+        print_target_field(f);
 }
 
 static int tell(const struct problem *why)

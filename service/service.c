@@ -229,6 +229,12 @@ static int open_server(struct service *service, struct problem *why)
     return 0;
 }
 
+/* By an address of this machine alone. */
+static bool is_loopback(const char *listen)
+{
+    return text_starts(listen, "127.") || text_starts(listen, "[::1]");
+}
+
 /* Says where it listens, and writes the first port to RUNTIME/http.port for scripts. */
 static int announce(struct service *service, struct problem *why)
 {
@@ -244,6 +250,9 @@ static int announce(struct service *service, struct problem *why)
         first = first ? first : port;
         log_line(LOG_NOTICE, "listening on %s://%.*s:%u", settings->certificate ? "https" : "http",
                  (int)(strrchr(listen, ':') - listen), listen, port);
+        if (!settings->certificate && !is_loopback(listen))
+            log_line(LOG_WARNING,
+                     "tokens cross the network to %s unencrypted: set certificate and key", listen);
     }
     return first ? folders_note_port(settings->runtime, first, why) : 0;
 }

@@ -163,7 +163,7 @@ static int check_local(const char *state, struct problem *why)
 static int check_absolute(const char *key, const char *path, struct problem *why)
 {
     if (path && path[0] != '/')
-        return problem_field(why, key, "\"%s\" is not an absolute path", path);
+        return problem_field(why, key, "%s must be an absolute path, not %s", key, path);
     return 0;
 }
 

@@ -2,8 +2,8 @@
 // folder, another filesystem.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDaemon } from '../e2e/daemon.mjs';
 import { assertAgrees, leftOn } from '../e2e/agree.mjs';
@@ -119,4 +119,30 @@ test('a job is not claimed while descriptors are short: it waits, and runs when 
     limit(before);
     const job = await client.settled(id);
     assert.deepEqual([job.state, job.phases[0].ops], ['succeeded', 10], JSON.stringify(job.problem));
+});
+
+test('root does not start in a state directory of somebody else, and puts nothing there', { skip: process.getuid() !== 0 }, async (t) => {
+    const { daemon } = await start(t);
+    await daemon.stop();
+    const theirs = join(daemon.folder, 'theirs');
+    mkdirSync(theirs);
+    chownSync(theirs, 65534, 65534);
+    const own = daemon.service.state;
+    daemon.service.state = theirs;
+    daemon.configure();
+    await assert.rejects(daemon.start(), new RegExp(`${theirs} belongs to nobody: start plimsolld as that user, or give root's another folder as state`));
+    assert.deepEqual(readdirSync(theirs), []);
+    daemon.service.state = own;
+    daemon.configure();
+    await daemon.start();
+});
+
+test('a token for a target that the settings do not have is made, and that is said', async (t) => {
+    const { daemon } = await start(t);
+    const add = (name, targets) => spawnSync(join(daemon.bin, 'plimsolld'), ['--settings', daemon.settings, 'token', 'add', name, '--role', 'operator', '--targets', targets], { encoding: 'utf8', env: daemon.env, timeout: 30_000 });
+    const wrong = add('a', 'scratch,scrach'), right = add('b', 'scratch');
+    assert.match(wrong.stdout, /^plm_/);
+    assert.equal(wrong.stderr, 'plimsolld: token add: the settings have no target scrach\n');
+    assert.deepEqual([right.status, right.stderr], [0, '']);
+    assert.match(daemon.command('token', 'add', '--help'), /^usage: plimsolld .*token add NAME/);
 });
