@@ -93,8 +93,8 @@ static double load_of(const struct search *s, double X)
     return s->bins->x_middle + X * s->bins->x_span;
 }
 
-/* The batch of a jump between two lines, and its interval, by clipped squared residuals. */
-static void locate_jump(const struct search *s, size_t split, struct found *f)
+/* The batch of a jump between two lines, and its interval, by clipped squared residuals. The first after it. */
+static size_t locate_jump(const struct search *s, size_t split, struct found *f)
 {
     const struct bins *b = s->bins;
     struct line before = bins_line(b, f->before), after = bins_line(b, f->after);
@@ -139,6 +139,18 @@ static void locate_jump(const struct search *s, size_t split, struct found *f)
     f->low =
         fmin(f->low, s->costs->edge[best - 1]); /* a batch either way is the least one can tell */
     f->high = fmax(f->high, s->costs->edge[best + 1]);
+    return best;
+}
+
+/* A bin in which the jump lies is of neither side: its mean would tilt a short line. */
+static void leave_out_between(const struct search *s, size_t first, size_t batch, size_t end,
+                              struct found *f)
+{
+    size_t each = s->bins->each, before = batch / each, after = (batch + each - 1) / each;
+    if (before < first + 3 || after + 3 > end)
+        return;
+    f->before = piece_line(&s->moments, first, before, PIECE_LINE);
+    f->after = piece_line(&s->moments, after, end, PIECE_LINE);
 }
 
 static void locate_bend(const struct search *s, size_t from, size_t to, const struct bend *bend,
@@ -215,12 +227,11 @@ static void straighten(const struct search *s, unsigned k, size_t first, size_t 
         f->before = piece_line(&s->moments, 0, split, PIECE_LINE);
 }
 
-/* Finds the break again within the two segments that adjoin it, as a jump and as a bend. */
-static void look(const struct search *s, unsigned k, struct found *f)
+/* Finds the break again between two bins, as a jump and as a bend; the first bin after it. */
+static size_t look_between(const struct search *s, size_t first, size_t end, struct found *f)
 {
     const struct bins *b = s->bins;
-    const uint16_t *at = s->segments.first[s->breaks];
-    size_t first = k == 1 ? 0 : at[k - 1], end = at[k + 1], split = at[k];
+    size_t split = first;
     double jump = INFINITY;
     for (size_t i = first + 3; i + 3 <= end; i++) {
         double rss = piece_rss(&s->moments, first, i, PIECE_LINE) +
@@ -244,7 +255,22 @@ static void look(const struct search *s, unsigned k, struct found *f)
         f->shape = KNEE_JUMP;
         f->before = piece_line(&s->moments, first, split, PIECE_LINE);
         f->after = piece_line(&s->moments, split, end, PIECE_LINE);
-        locate_jump(s, split, f);
+        leave_out_between(s, first, locate_jump(s, split, f), end, f);
+    }
+    return split;
+}
+
+/* Within the two segments that adjoin it. When what follows is as short as a segment may be, the next break is a trace
+ * of the same event, as of a jump in the middle of a bin: a line through so few bins tells nothing of what comes
+ * after. Then the segment beyond belongs to it, too. */
+static void look(const struct search *s, unsigned k, struct found *f)
+{
+    const uint16_t *at = s->segments.first[s->breaks];
+    size_t first = k == 1 ? 0 : at[k - 1], end = at[k + 1];
+    size_t split = look_between(s, first, end, f);
+    for (unsigned next = k + 1; next <= s->breaks && end - split <= s->shortest; next++) {
+        end = at[next + 1];
+        split = look_between(s, first, end, f);
     }
     judge(s, first, split, end, f);
     straighten(s, k, first, split, f);

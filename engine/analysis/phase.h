@@ -6,7 +6,7 @@
 #include "engine/analysis/zones.h"
 #include "engine/base/problem.h"
 
-enum { ANALYSIS_VERSION = 2 }; /* rises when the same series may give other findings */
+enum { ANALYSIS_VERSION = 3 }; /* rises when the same series may give other findings */
 
 struct phase_findings {
     struct totals totals;

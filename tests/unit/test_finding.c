@@ -85,6 +85,15 @@ static double step(size_t i)
 {
     return (i < 600 ? 10 : 15) + noise(i);
 }
+/* In the middle of a bin of two batches; noise in proportion, another in each series. */
+static size_t series_number;
+static double step_within_bin(size_t i)
+{
+    double sum = 0;
+    for (size_t k = 0; k < 12; k++)
+        sum += noise(i + 1000 * (12 * series_number + k));
+    return (i < 499 ? 10 : 30) * (1 + 0.05 * sum);
+}
 static double bend(size_t i)
 {
     return 10 + noise(i) + (i < 600 ? 0 : 0.05 * (double)(i - 600));
@@ -124,6 +133,19 @@ static void a_step_is_told_in_one_sentence(void **state)
     assert_non_null(strstr(knee->sentence, "50 % more after that"));
     assert_non_null(find(&f, FINDING_GROWTH));
     findings_done(&f);
+}
+
+static void a_step_within_a_bin_is_as_high_as_any(void **state)
+{
+    (void)state;
+    for (series_number = 0; series_number < 40; series_number++) {
+        struct findings f = analyse(999, 1, step_within_bin, none, (struct phase_total){ 0 });
+        const struct finding *knee = find(&f, FINDING_KNEE);
+        assert_non_null(knee);
+        if (fabs(number(knee, "at") - 49900) > 300 || fabs(number(knee, "effect") - 2) > 0.15)
+            fail_msg("series %zu: %s", series_number, knee->sentence);
+        findings_done(&f);
+    }
 }
 
 static void a_bend_tells_what_each_further_file_adds(void **state)
@@ -376,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flat_run_has_a_rate_and_no_knee),
         cmocka_unit_test(a_step_is_told_in_one_sentence),
+        cmocka_unit_test(a_step_within_a_bin_is_as_high_as_any),
         cmocka_unit_test(a_bend_tells_what_each_further_file_adds),
         cmocka_unit_test(several_lanes_are_judged_by_the_wall),
         cmocka_unit_test(a_cpu_hog_is_told_and_makes_no_knee),
