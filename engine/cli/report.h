@@ -2,6 +2,8 @@
 #pragma once
 #include "engine/cli/session.h"
 
+struct spread;
+
 /* Where the progress line stands. `{ 0 }` is a start. */
 struct progress {
     bool tty;
@@ -16,3 +18,10 @@ must_check int report_json(const struct plan *plan, const struct outcome *outcom
 /* The kinds and their parameters. */
 void report_workloads(void);
 must_check int report_workloads_json(struct problem *why);
+
+/* ---- shared by the table and the JSON ---- */
+/* Of its unit, per second; 0 of a phase that did not get so far. */
+double report_rate(const struct phase_total *phase);
+/* Of each phase of each point; the caller frees *ret. */
+must_check int report_spreads(const struct outcome *outcome, struct spread **ret, size_t *ret_n,
+                              struct problem *why);
