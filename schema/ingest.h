@@ -56,10 +56,17 @@ must_check int gather_store(struct ingest *ingest, struct gather *gather, struct
 /* ---- ingest.c ---- */
 /* Opens the transaction that ingest_commit ends, unless it is open. */
 must_check int ingest_transaction(struct ingest *ingest, struct problem *why);
-/* One record of a journal that came whole; for import.c, whose connection has a transaction open. */
-must_check int ingest_imported(struct ingest *ingest, const struct journal_record *record,
-                               struct problem *why);
+/* Writes the host samples that are in memory. */
+must_check int ingest_host(struct ingest *ingest, struct problem *why);
 /* All that is still in memory. */
 must_check int ingest_rest(struct ingest *ingest, struct problem *why);
 /* Somebody else stored records that this one holds in memory: CONFLICT. */
 int ingest_overtaken(struct problem *why);
+
+/* ---- ingest_record.c ---- */
+/* Takes in one record, whatever its number. */
+must_check int ingest_take(struct ingest *ingest, const struct journal_record *record,
+                           struct problem *why);
+/* One record of a journal that came whole; for import.c, whose connection has a transaction open. */
+must_check int ingest_imported(struct ingest *ingest, const struct journal_record *record,
+                               struct problem *why);
