@@ -1,10 +1,15 @@
-/* A journal line: how it is sealed and checked, and the columns of `samples`. Only for journal_*.c. */
+/* A journal line: how it is sealed, checked and read, and the columns of `samples`. Only for
+ * journal_*.c. */
 #pragma once
+#include "engine/base/problem.h"
 #include "engine/sample.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct journal;
+struct journal_record;
 
 enum {
     LINE_MOST = 4 << 20, /* longer than any line of ours: an environment is some 10 KiB */
@@ -70,3 +75,12 @@ struct samples_line {
  * in it wants the whole JSON parser (nothing is known of *ret and samples then). */
 bool line_read_samples(const char *line, size_t n, struct samples_line *ret,
                        struct sample samples[SAMPLE_GROUP]);
+
+/* ---- journal_file.c ---- */
+/* The problem as others may read it: see journal_hide(). */
+struct problem journal_public(const struct journal *journal, const struct problem *problem);
+
+/* ---- journal_record.c ---- */
+/* Reads a valid line into *record, which held another before, or nothing: all zero. */
+must_check int journal_record_read(const char *line, size_t n, struct journal_record *record,
+                                   struct problem *why);
