@@ -13,7 +13,9 @@
 #include <string.h>
 
 enum { WORDS = 128, LIST_BYTES = 64 << 10, IO_MOST = 1 << 20 };
-#define LOOK_EVERY (250 * NSEC_PER_MSEC)
+#define LOOK_EVERY  (250 * NSEC_PER_MSEC)
+#define LATER_FIRST (50 * NSEC_PER_MSEC) /* twice as long each time */
+#define LATER_MOST  NSEC_PER_SEC
 
 struct wire {
     struct rpc_context *rpc;
@@ -24,11 +26,17 @@ struct wire {
     uint32_t read_most, write_most;
     char words[WORDS], source[2 * NFS_NAME + 2];
     unsigned in_flight; /* transfers */
-    nsec heard;         /* the server, or when something was first asked after silence */
+    struct wire_transfer *later;
+    bool verified;       /* there is a verifier: */
+    writeverf3 verifier; /* another one means that the server lost what it had not made stable */
+    enum { SOUND, FORGETFUL, PUTS_OFF } fault; /* why it dies in the next turn */
+    nsec heard; /* the server, or when something was first asked after silence */
     bool dead, closing;
 
     /* of the one call that waits for its answer */
     bool answered, lost;
+    nsec asked;
+    struct wire_delay delay;
     int error; /* an errno */
     struct nfs_handle handle;
     struct nfs_facts facts;
@@ -53,11 +61,63 @@ static int dies_of_silence(struct wire *wire, struct problem *why)
     return dies(wire, why, what);
 }
 
+static int dies_of_fault(struct wire *wire, struct problem *why)
+{
+    char what[96];
+    if (wire->fault == FORGETFUL)
+        return dies(wire, why,
+                    "has another write verifier than before: what it had not yet made stable is "
+                    "lost");
+    snprintf(what, sizeof what, "has asked for %g s to be asked again later (NFS3ERR_JUKEBOX)",
+             seconds_of(wire->options.patience));
+    return dies(wire, why, what);
+}
+
+static nsec less(nsec a, nsec b)
+{
+    return a < b ? a : b;
+}
+
+/* Whether there is still time for it. */
+static bool delay_on(struct wire *wire, struct wire_delay *delay)
+{
+    nsec most = less(LATER_MOST, wire->options.patience / 4);
+    delay->length = less(delay->length ? 2 * delay->length : LATER_FIRST, most);
+    delay->until = clock_monotonic() + delay->length;
+    if (delay->until - delay->began > wire->options.patience)
+        wire->fault = PUTS_OFF;
+    return !wire->fault;
+}
+
+static int send_part(struct wire_transfer *transfer);
+
+/* Sends what has waited long enough. When the next has: INT64_MAX if there is none. -1: not connected. */
+static nsec send_delayed(struct wire *wire, nsec now)
+{
+    nsec next = INT64_MAX;
+    for (struct wire_transfer **at = &wire->later, *transfer; (transfer = *at);) {
+        if (transfer->delay.until > now) {
+            next = less(next, transfer->delay.until);
+            at = &transfer->later;
+            continue;
+        }
+        *at = transfer->later;
+        wire->heard = now;
+        if (send_part(transfer) < 0)
+            return -1;
+    }
+    return next;
+}
+
 int wire_turn(struct wire *wire, nsec until, struct problem *why)
 {
     if (wire->dead)
         return dies(wire, why, "is no longer connected");
-    nsec now = clock_monotonic(), end = wire->heard + wire->options.patience;
+    nsec now = clock_monotonic(), delayed = wire->later ? send_delayed(wire, now) : INT64_MAX;
+    if (delayed < 0)
+        return dies(wire, why, "is no longer connected");
+    until = less(until, delayed);
+    nsec end = wire->heard + wire->options.patience;
     nsec next = until < now + LOOK_EVERY ? until : now + LOOK_EVERY;
     int milliseconds = next <= now ? 0 : (int)((next - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
     struct pollfd wait = { .fd = rpc_get_fd(wire->rpc),
@@ -69,6 +129,8 @@ int wire_turn(struct wire *wire, nsec until, struct problem *why)
         wire->heard = clock_monotonic();
     if (rpc_service(wire->rpc, ready > 0 ? wait.revents : 0) < 0)
         return dies(wire, why, "has closed the connection");
+    if (wire->fault)
+        return dies_of_fault(wire, why);
     if (wire->options.stopped && wire->options.stopped(wire->options.arg)) {
         wire->dead = true;
         return problem_set(why, PROBLEM_CANCELLED, "stopped on request");
@@ -80,8 +142,9 @@ static void ask(struct wire *wire)
 {
     wire->answered = wire->lost = false;
     wire->error = 0;
+    wire->asked = clock_monotonic();
     if (wire->in_flight == 0)
-        wire->heard = clock_monotonic();
+        wire->heard = wire->asked;
 }
 
 /* `queued` is what the library said when it took the call. */
@@ -95,6 +158,28 @@ static int answer(struct wire *wire, int queued, struct problem *why)
     return wire->lost ? dies(wire, why, "did not take the call") : wire->error;
 }
 
+/* Whether the call is to be made again, which it then is time for. *error: what answer() gave. */
+static bool is_put_off(struct wire *wire, int *error, struct problem *why)
+{
+    struct wire_delay *delay = &wire->delay;
+    if (*error != EAGAIN) {
+        delay->length = 0;
+        return false;
+    }
+    if (delay->length == 0)
+        delay->began = wire->asked;
+    if (!delay_on(wire, delay)) {
+        *error = dies_of_fault(wire, why);
+        return false;
+    }
+    while (clock_monotonic() < delay->until)
+        if (wire_turn(wire, delay->until, why)) {
+            *error = -1;
+            return false;
+        }
+    return true;
+}
+
 static bool is_lost(struct wire *wire, int status)
 {
     wire->answered = true;
@@ -102,7 +187,7 @@ static bool is_lost(struct wire *wire, int status)
     return wire->lost || wire->closing;
 }
 
-/* The library does not know them all. */
+/* The library does not know them all: it says ERANGE, and EINVAL of NOTSUPP. */
 int nfs_errno(int status)
 {
     switch (status) {
@@ -112,8 +197,10 @@ int nfs_errno(int status)
         return EDQUOT;
     case NFS3ERR_NOTSUPP:
         return EOPNOTSUPP;
+    case NFS3ERR_JUKEBOX:
+        return EAGAIN;
     default:
-        return -nfsstat3_to_errno(status);
+        return nfsstat3_to_errno(status) == -ERANGE ? EIO : -nfsstat3_to_errno(status);
     }
 }
 
@@ -283,8 +370,11 @@ static uint32_t within(uint32_t most)
 static int ask_info(struct wire *wire, struct problem *why)
 {
     struct FSINFO3args args = { .fsroot = handle_to_send(&wire->root) };
-    ask(wire);
-    int error = answer(wire, rpc_nfs3_fsinfo_async(wire->rpc, on_info, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_fsinfo_async(wire->rpc, on_info, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
     if (error > 0)
         return problem_errno(why, error, "the NFS server %s does not describe %s", wire->url.host,
                              wire->url.export);
@@ -391,8 +481,11 @@ int wire_look_up(struct wire *wire, const struct nfs_handle *folder, const char 
                  struct nfs_handle *ret, struct nfs_facts *facts, struct problem *why)
 {
     struct LOOKUP3args args = { .what = name_in(folder, name) };
-    ask(wire);
-    int error = answer(wire, rpc_nfs3_lookup_async(wire->rpc, on_looked_up, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_lookup_async(wire->rpc, on_looked_up, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
     if (error == 0 && ret)
         *ret = wire->handle;
     if (error == 0 && facts)
@@ -418,8 +511,11 @@ int wire_look(struct wire *wire, const struct nfs_handle *object, struct nfs_fac
               struct problem *why)
 {
     struct GETATTR3args args = { .object = handle_to_send(object) };
-    ask(wire);
-    int error = answer(wire, rpc_nfs3_getattr_async(wire->rpc, on_looked, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_getattr_async(wire->rpc, on_looked, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
     if (error == 0 && ret)
         *ret = wire->facts;
     return error;
@@ -438,32 +534,48 @@ int wire_make_folder(struct wire *wire, const struct nfs_handle *folder, const c
                      struct problem *why)
 {
     struct MKDIR3args args = { .where = name_in(folder, name), .attributes = with_mode(0700) };
-    ask(wire);
-    return answer(wire, rpc_nfs3_mkdir_async(wire->rpc, on_done, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_mkdir_async(wire->rpc, on_done, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
+    return error;
 }
 
 int wire_remove_folder(struct wire *wire, const struct nfs_handle *folder, const char *name,
                        struct problem *why)
 {
     struct RMDIR3args args = { .object = name_in(folder, name) };
-    ask(wire);
-    return answer(wire, rpc_nfs3_rmdir_async(wire->rpc, on_done, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_rmdir_async(wire->rpc, on_done, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
+    return error;
 }
 
 int wire_remove(struct wire *wire, const struct nfs_handle *folder, const char *name,
                 struct problem *why)
 {
     struct REMOVE3args args = { .object = name_in(folder, name) };
-    ask(wire);
-    return answer(wire, rpc_nfs3_remove_async(wire->rpc, on_done, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_remove_async(wire->rpc, on_done, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
+    return error;
 }
 
 int wire_rename(struct wire *wire, const struct nfs_handle *folder, const char *from,
                 const char *to, struct problem *why)
 {
     struct RENAME3args args = { .from = name_in(folder, from), .to = name_in(folder, to) };
-    ask(wire);
-    return answer(wire, rpc_nfs3_rename_async(wire->rpc, on_done, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_rename_async(wire->rpc, on_done, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
+    return error;
 }
 
 static void on_created(struct rpc_context *rpc, int status, void *data, void *arg)
@@ -487,8 +599,11 @@ int wire_create(struct wire *wire, const struct nfs_handle *folder, const char *
         .where = name_in(folder, name),
         .how = { .mode = GUARDED, .createhow3_u = { .g_obj_attributes = with_mode(0600) } }
     };
-    ask(wire);
-    int error = answer(wire, rpc_nfs3_create_async(wire->rpc, on_created, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_create_async(wire->rpc, on_created, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
     if (error || !ret)
         return error;
     if (wire->handle.n == 0) /* a server need not tell it */
@@ -510,8 +625,12 @@ static void on_access(struct rpc_context *rpc, int status, void *data, void *arg
 int wire_access(struct wire *wire, const struct nfs_handle *object, struct problem *why)
 {
     struct ACCESS3args args = { .object = handle_to_send(object), .access = ACCESS3_READ };
-    ask(wire);
-    return answer(wire, rpc_nfs3_access_async(wire->rpc, on_access, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_access_async(wire->rpc, on_access, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
+    return error;
 }
 
 static void on_room(struct rpc_context *rpc, int status, void *data, void *arg)
@@ -529,8 +648,11 @@ static void on_room(struct rpc_context *rpc, int status, void *data, void *arg)
 int wire_room(struct wire *wire, struct room *ret, struct problem *why)
 {
     struct FSSTAT3args args = { .fsroot = handle_to_send(&wire->root) };
-    ask(wire);
-    int error = answer(wire, rpc_nfs3_fsstat_async(wire->rpc, on_room, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_fsstat_async(wire->rpc, on_room, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
     if (error == 0)
         *ret = wire->room;
     return error;
@@ -582,13 +704,15 @@ int wire_list(struct wire *wire, const struct nfs_handle *folder, struct nfs_lis
     wire->listing = listing;
     wire->each = each;
     wire->each_arg = arg;
-    ask(wire);
-    return answer(wire, rpc_nfs3_readdirplus_async(wire->rpc, on_listed, &args, wire), why);
+    int error;
+    do {
+        ask(wire);
+        error = answer(wire, rpc_nfs3_readdirplus_async(wire->rpc, on_listed, &args, wire), why);
+    } while (is_put_off(wire, &error, why));
+    return error;
 }
 
 /* --- transfers --- */
-
-static int send_part(struct wire_transfer *transfer);
 
 static void end_transfer(struct wire_transfer *transfer, int error)
 {
@@ -596,6 +720,29 @@ static void end_transfer(struct wire_transfer *transfer, int error)
     transfer->wire->in_flight--;
     if (!transfer->wire->closing)
         transfer->ended(transfer);
+}
+
+/* It is sent again after a while. */
+static void delay_transfer(struct wire_transfer *transfer)
+{
+    struct wire *wire = transfer->wire;
+    if (!delay_on(wire, &transfer->delay)) {
+        end_transfer(transfer, EIO);
+        return;
+    }
+    transfer->later = wire->later;
+    wire->later = transfer;
+}
+
+/* Whether the answer says that it was done; if not, that was seen to. */
+static bool is_done(struct wire_transfer *transfer, int status, const void *data)
+{
+    int error = status == RPC_STATUS_SUCCESS ? nfs_errno(*(const nfsstat3 *)data) : EIO;
+    if (error == EAGAIN)
+        delay_transfer(transfer);
+    else if (error)
+        end_transfer(transfer, error);
+    return error == 0;
 }
 
 /* n bytes moved; the rest, if there is one, goes on. */
@@ -614,10 +761,8 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
     struct wire_transfer *transfer = arg;
     const struct READ3res *result = data;
     (void)rpc;
-    if (status != RPC_STATUS_SUCCESS || result->status != NFS3_OK) {
-        end_transfer(transfer, status == RPC_STATUS_SUCCESS ? nfs_errno(result->status) : EIO);
+    if (!is_done(transfer, status, data))
         return;
-    }
     const struct READ3resok *got = &result->READ3res_u.resok;
     uint32_t left = transfer->length - transfer->moved;
     uint32_t n = got->data.data_len < left ? got->data.data_len : left;
@@ -625,20 +770,51 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
     go_on(transfer, n, got->eof);
 }
 
+/* It is another one after each start of the server, and whenever it lost what it had not made stable yet. */
+static void note_verifier(struct wire *wire, const writeverf3 verifier)
+{
+    if (wire->verified && memcmp(wire->verifier, verifier, sizeof wire->verifier) != 0)
+        wire->fault = FORGETFUL;
+    memcpy(wire->verifier, verifier, sizeof wire->verifier);
+    wire->verified = true;
+}
+
 static void on_written(struct rpc_context *rpc, int status, void *data, void *arg)
 {
     struct wire_transfer *transfer = arg;
     const struct WRITE3res *result = data;
     (void)rpc;
-    if (status != RPC_STATUS_SUCCESS || result->status != NFS3_OK)
-        end_transfer(transfer, status == RPC_STATUS_SUCCESS ? nfs_errno(result->status) : EIO);
-    else
-        go_on(transfer, result->WRITE3res_u.resok.count, false);
+    if (!is_done(transfer, status, data))
+        return;
+    const struct WRITE3resok *done = &result->WRITE3res_u.resok;
+    if (done->committed != FILE_SYNC)
+        note_verifier(transfer->wire, done->verf);
+    go_on(transfer, done->count, false);
+}
+
+static void on_committed(struct rpc_context *rpc, int status, void *data, void *arg)
+{
+    struct wire_transfer *transfer = arg;
+    const struct COMMIT3res *result = data;
+    (void)rpc;
+    if (!is_done(transfer, status, data))
+        return;
+    if (transfer->wire->verified)
+        note_verifier(transfer->wire, result->COMMIT3res_u.resok.verf);
+    end_transfer(transfer, 0);
+}
+
+static int send_commit(struct wire_transfer *transfer)
+{
+    struct COMMIT3args args = { .file = handle_to_send(&transfer->file) };
+    return rpc_nfs3_commit_async(transfer->wire->rpc, on_committed, &args, transfer);
 }
 
 static int send_part(struct wire_transfer *transfer)
 {
     struct wire *wire = transfer->wire;
+    if (transfer->commit)
+        return send_commit(transfer);
     uint32_t left = transfer->length - transfer->moved,
              most = transfer->write ? wire->write_most : wire->read_most;
     uint32_t n = left < most ? left : most;
@@ -666,10 +842,11 @@ static int begin_transfer(struct wire *wire, struct wire_transfer *transfer)
     transfer->wire = wire;
     transfer->moved = 0;
     transfer->error = 0;
+    transfer->delay = (struct wire_delay){ .began = clock_monotonic() };
     return 0;
 }
 
-int wire_transfer(struct wire *wire, struct wire_transfer *transfer, struct problem *why)
+static int begin_and_send(struct wire *wire, struct wire_transfer *transfer, struct problem *why)
 {
     if (begin_transfer(wire, transfer) < 0 || send_part(transfer) < 0)
         return dies(wire, why, "is no longer connected");
@@ -677,19 +854,14 @@ int wire_transfer(struct wire *wire, struct wire_transfer *transfer, struct prob
     return 0;
 }
 
-static void on_committed(struct rpc_context *rpc, int status, void *data, void *arg)
+int wire_transfer(struct wire *wire, struct wire_transfer *transfer, struct problem *why)
 {
-    const struct COMMIT3res *result = data;
-    (void)rpc;
-    end_transfer(arg, status == RPC_STATUS_SUCCESS ? nfs_errno(result->status) : EIO);
+    transfer->commit = false;
+    return begin_and_send(wire, transfer, why);
 }
 
 int wire_commit(struct wire *wire, struct wire_transfer *transfer, struct problem *why)
 {
-    struct COMMIT3args args = { .file = handle_to_send(&transfer->file) };
-    if (begin_transfer(wire, transfer) < 0 ||
-        rpc_nfs3_commit_async(wire->rpc, on_committed, &args, transfer) < 0)
-        return dies(wire, why, "is no longer connected");
-    wire->in_flight++;
-    return 0;
+    transfer->commit = true;
+    return begin_and_send(wire, transfer, why);
 }

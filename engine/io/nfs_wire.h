@@ -1,7 +1,9 @@
 /* One connection to an NFS server's export by version 3 of the protocol, without a mount and so without any
  * cache of this host. Used by one thread. Every wait ends by `patience` or when `stopped` says so; after that,
- * and when the server hangs up, the connection is of no use any more: it is not made again, so that no call is
- * ever sent twice, and an EEXIST or ENOENT is never the answer to one that was done before. */
+ * and when the server hangs up, the connection is of no use any more: it is not made again, so that no call that
+ * was not answered is ever sent twice, and an EEXIST or ENOENT is never the answer to one that was done before.
+ * Answers of "try again later" (NFS3ERR_JUKEBOX) are none to the caller: the call goes out again after a while,
+ * as long as patience allows. A server that forgot what it was given to write ends the connection, too. */
 #pragma once
 #include "engine/base/clock.h"
 #include "engine/base/problem.h"
@@ -91,6 +93,11 @@ must_check int wire_list(struct wire *wire, const struct nfs_handle *folder,
                          int (*each)(void *arg, const char *name, const struct nfs_facts *facts),
                          void *arg, struct problem *why);
 
+/* The server asked to be asked later. */
+struct wire_delay {
+    nsec began, length, until; /* began: what is asked for */
+};
+
 /* For calls in flight: one is sent, its end is told by `ended` from within wire_turn(). */
 struct wire_transfer {
     void (*ended)(struct wire_transfer *transfer);
@@ -101,6 +108,9 @@ struct wire_transfer {
     bool write, stable; /* stable: each part is on stable storage when it is answered */
     struct wire *wire;  /* the wire's, as all below */
     int error;          /* 0, or an errno: of the server, or EIO when the answer is lost */
+    bool commit;
+    struct wire_delay delay;
+    struct wire_transfer *later; /* of those that wait for their time */
 };
 /* Reads or writes it all, as far as the file goes. -1: it was not sent. */
 must_check int wire_transfer(struct wire *wire, struct wire_transfer *transfer,

@@ -16,6 +16,7 @@ static void the_servers_errors_have_their_errno(void **state)
         { 0, 0 },          { 2, ENOENT },  { 13, EACCES }, { 17, EEXIST },
         { 28, ENOSPC },    { 30, EROFS },  { 31, EMLINK }, { 63, ENAMETOOLONG },
         { 66, ENOTEMPTY }, { 69, EDQUOT }, { 70, ESTALE }, { 10004, EOPNOTSUPP },
+        { 10008, EAGAIN }, { 10009, EIO }, { 12345, EIO },
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++)
