@@ -24,7 +24,7 @@ struct wire {
     char address[HOST_ADDRESS];
     struct nfs_handle root;
     uint32_t read_most, write_most;
-    char words[WORDS], source[2 * NFS_NAME + 2];
+    char words[WORDS], source[2 * NFS_NAME + 4];
     unsigned in_flight; /* transfers */
     struct wire_transfer *later;
     bool verified;       /* there is a verifier: */
@@ -277,8 +277,12 @@ int nfs_address_parse(const char *text, struct nfs_address *ret, struct problem 
     const char *host = text + 6;
     if (strncmp(text, "nfs://", 6) != 0)
         return problem_field(why, "url", "url must be as nfs://host/export, not %s", text);
-    size_t host_n = strcspn(host, ":/?"), path_n;
+    bool six = *host == '['; /* nfs://[fe80::1]/export, RFC 3986 */
+    host += six;
+    size_t host_n = strcspn(host, six ? "]/?" : ":/?"), path_n;
     const char *path = host + host_n;
+    if (six && *path++ != ']')
+        return problem_field(why, "url", "url: the address after [ must end with ], in %s", text);
     if (*path == ':') {
         char *end;
         unsigned long port = strtoul(path + 1, &end, 10);
@@ -380,8 +384,9 @@ static int ask_info(struct wire *wire, struct problem *why)
                              wire->url.export);
     wire->read_most = within(wire->read_most);
     wire->write_most = within(wire->write_most);
-    snprintf(wire->source, sizeof wire->source, "%s:%.*s", wire->url.host, NFS_NAME,
-             wire->url.export);
+    bool six = strchr(wire->url.host, ':') != NULL;
+    snprintf(wire->source, sizeof wire->source, "%s%s%s:%.*s", six ? "[" : "", wire->url.host,
+             six ? "]" : "", NFS_NAME, wire->url.export);
     snprintf(wire->words, sizeof wire->words, "vers=3,proto=tcp,rsize=%u,wsize=%u", wire->read_most,
              wire->write_most);
     return error;

@@ -14,7 +14,8 @@
 
 enum { NFS_NAME = 256, NFS_HANDLE = 64 };
 
-/* nfs://host[:port]/export[?version=3&nfsport=N&mountport=N]; ports 0: as the server's rpcbind says. */
+/* nfs://host[:port]/export[?version=3&nfsport=N&mountport=N], an IPv6 address in []; ports 0: as the server's
+ * rpcbind says. */
 struct nfs_address {
     char host[NFS_NAME], export[1024];
     unsigned port, mount_port;

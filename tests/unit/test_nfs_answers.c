@@ -20,6 +20,7 @@ enum { LOOKUP = 3, READ = 6, WRITE = 7, CREATE = 8, FSINFO = 19, COMMIT = 21 };
 
 /* One connection after the other. All but the sockets is under `lock`. */
 struct server {
+    bool six; /* by IPv6 */
     int listening, connection;
     unsigned port;
     pthread_t thread;
@@ -207,16 +208,23 @@ static void *serve(void *arg)
 
 static void server_start(struct server *server)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } address = { .four = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } } };
     socklen_t length = sizeof address;
+    if (server->six)
+        address.six =
+            (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
     pthread_mutex_init(&server->lock, NULL);
     server->most = server->most ? server->most : STORE;
     server->whole = server->whole ? server->whole : STORE;
-    server->listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(server->listening, (struct sockaddr *)&address, length), 0);
+    server->listening = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(server->listening, &address.any, length), 0);
     assert_int_equal(listen(server->listening, 4), 0);
-    assert_int_equal(getsockname(server->listening, (struct sockaddr *)&address, &length), 0);
-    server->port = ntohs(address.sin_port);
+    assert_int_equal(getsockname(server->listening, &address.any, &length), 0);
+    server->port = ntohs(server->six ? address.six.sin6_port : address.four.sin_port);
     assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
 }
 
@@ -235,8 +243,8 @@ static struct wire *wire_to(const struct server *server, nsec patience)
     const struct wire_options options = { .url = url, .patience = patience };
     struct problem why = { 0 };
     struct wire *wire = NULL;
-    snprintf(url, sizeof url, "nfs://127.0.0.1/export?nfsport=%u&mountport=%u", server->port,
-             server->port);
+    snprintf(url, sizeof url, "nfs://%s/export?nfsport=%u&mountport=%u",
+             server->six ? "[::1]" : "127.0.0.1", server->port, server->port);
     if (wire_open(&options, &wire, &why))
         fail_msg("%s", why.message);
     return wire;
@@ -458,6 +466,31 @@ static void a_record_is_moved_whole_in_parts(void **state)
     }
 }
 
+static bool this_host_speaks_ipv6(void)
+{
+    const struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool result = fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+static void a_server_may_have_an_ipv6_address(void **state)
+{
+    struct server server = { .six = true };
+    struct problem why = { 0 };
+    (void)state;
+    if (!this_host_speaks_ipv6())
+        skip();
+    server_start(&server);
+    struct wire *wire = wire_to(&server, 60 * NSEC_PER_SEC);
+    assert_int_equal(wire_look_up(wire, wire_root(wire), "a", NULL, NULL, &why), 0);
+    assert_string_equal(wire_source(wire), "[::1]:/export");
+    wire_close(wire);
+    server_end(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +500,7 @@ int main(void)
         cmocka_unit_test(waiting_for_a_later_time_ends_on_request),
         cmocka_unit_test(a_server_that_forgot_what_it_took_is_a_failure),
         cmocka_unit_test(a_record_is_moved_whole_in_parts),
+        cmocka_unit_test(a_server_may_have_an_ipv6_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
