@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sys/resource.h>
 
 /* The last leg that the journal tells of. */
 struct leg_left {
@@ -115,6 +116,8 @@ static int become(const char *user, struct problem *why)
         return 0;
     if (!entry)
         return problem_set(why, PROBLEM_UNSUPPORTED, "there is no user %s to run as", user);
+    /* What it measures is not how little memory that user may lock, which uring does. */
+    (void)setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
     if (initgroups(user, entry->pw_gid) != 0 ||
         setresgid(entry->pw_gid, entry->pw_gid, entry->pw_gid) != 0 ||
         setresuid(entry->pw_uid, entry->pw_uid, entry->pw_uid) != 0)

@@ -36,10 +36,11 @@ struct io_op {
 /* What a session works on, and within which bounds. Borrowed, and to outlive the session. */
 struct io_options {
     const struct target *target;
-    int folder;       /* the run directory; -1: the target has no folder of this host */
-    const char *name; /* run_name(): of the run directory, where there is no `folder` */
-    unsigned depth;   /* operations in flight at most */
-    char *buffers;    /* what the operations' buffers lie in, page-aligned; NULL: for files alone */
+    int folder;        /* the run directory; -1: the target has no folder of this host */
+    const char *name;  /* run_name(): of the run directory, where there is no `folder` */
+    unsigned depth;    /* operations in flight at most */
+    unsigned sessions; /* at once, this one among them, each with as many buffers */
+    char *buffers; /* what the operations' buffers lie in, page-aligned; NULL: for files alone */
     size_t buffers_bytes; /* of all together */
     nsec patience;        /* a call to the outside that takes longer is a failure */
     /* Looked at during every wait, at least four times a second: true ends it, with CANCELLED. NULL: never. */

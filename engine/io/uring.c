@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <liburing.h>
 #include <linux/magic.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 
 struct io_session {
@@ -35,6 +36,14 @@ static int make_ring(struct io_session *session, unsigned depth)
     return error;
 }
 
+/* Of what a user may lock, the rings need their part, too, and all sessions draw on the same. */
+static bool may_lock(const struct io_options *options)
+{
+    struct rlimit most;
+    return geteuid() == 0 || (getrlimit(RLIMIT_MEMLOCK, &most) == 0 &&
+                              options->buffers_bytes <= most.rlim_cur / 2 / options->sessions);
+}
+
 /* Buffers count as locked memory, of which a user may have little: without it all works, a little slower. */
 static void register_buffers(struct io_session *session, const struct io_options *options)
 {
@@ -48,6 +57,11 @@ static int refuse(int error, struct problem *why)
         return problem_field(why, "/params/backend",
                              "backend cannot be uring: this host does not allow io_uring (%s)",
                              strerrordesc_np(error));
+    if (error == ENOMEM)
+        return problem_field(why, "/params/backend",
+                             "backend cannot be uring with so many operations in flight: their "
+                             "rings need more memory than this user may lock (RLIMIT_MEMLOCK) or "
+                             "than there is");
     return problem_errno(why, error, "cannot set up io_uring");
 }
 
@@ -63,7 +77,7 @@ static int uring_open(const struct io_options *options, struct io_session **ret,
         free(session);
         return refuse(-error, why);
     }
-    if (options->buffers)
+    if (options->buffers && may_lock(options))
         register_buffers(session, options);
     *ret = session;
     return 0;

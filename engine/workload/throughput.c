@@ -234,6 +234,7 @@ static struct io_options options_of(struct run *run, const struct throughput *wi
         .folder = workspace ? workspace_fd(workspace) : -1,
         .name = run_name(run),
         .depth = (unsigned)with->queue_depth,
+        .sessions = (unsigned)with->threads,
         .patience = with->patience,
         .stopped = run_stopped,
         .arg = run,

@@ -72,5 +72,20 @@ ends "a journal that is there" 1 $?
     echo "FAIL: directories are not told from filesystems"
     failed=1
 }
+
+# What a user may lock in memory is for the rings of all lanes first.
+if [[ $(id -u) == 0 ]] && chmod 755 "$folder" && chmod 777 "$folder/target" && [[ -x /usr/bin/setpriv ]]; then
+    uring=(setpriv --reuid 65534 --clear-groups "$runner" run throughput --on "$folder/target" backend=uring queue_depth=32 threads=64
+        record_bytes=4KiB file_bytes=128KiB)
+    for _ in 1 2 3; do
+        errors=$(prlimit --memlock=8388608 "${uring[@]}" 2>&1 >/dev/null)
+        ends "64 lanes of a user with a usual limit of locked memory" 0 $?
+    done
+    errors=$(prlimit --memlock=0 "${uring[@]}" 2>&1 >/dev/null)
+    status=$?
+    if [[ $errors != *"rings need more memory"* ]]; then # some kernels let everybody have rings
+        ends "64 lanes of a user who may lock nothing" 0 $status
+    fi
+fi
 [[ $failed == 0 ]] && echo "all said"
 exit $failed
