@@ -2,6 +2,7 @@
  * many in flight as queue_depth says. */
 #include "engine/workload/throughput.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -196,6 +197,14 @@ static int went_wrong(struct worker *worker, const struct slot *slot, struct pro
     uint64_t number = op->offset / op->length;
     if (slot->writes && slot->index < worker->broken)
         worker->broken = slot->index;
+    if (op->result == -EINVAL && worker->site->with->direct) {
+        worker->lane->errors++;
+        return problem_field(why, "/params/record_bytes",
+                             "record_bytes must be a multiple of what the device moves at once, "
+                             "often 4096, where direct is yes: the filesystem refuses to %s %u "
+                             "bytes at offset %llu",
+                             doing, op->length, (unsigned long long)op->offset);
+    }
     if (op->result < 0)
         return lane_refused(worker->lane, (int)-op->result, ATTEMPT_OTHER, number, doing,
                             worker->name, why);

@@ -20,11 +20,12 @@ const mkfs = {
 
 /* makeFilesystem('ext4', { megabytes: 64, mkfs: ['-N', '2000'] }) → { path, image, close() }.
  * `tmpfs` takes mount options instead of mkfs options. `direct`: past the page cache of the filesystem in
- * which the image lies, where that can be done. */
-export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mount = [], owner, direct = false } = {}) {
+ * which the image lies, where that can be done. `sector`: bytes of one, of the device. */
+export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mount = [], owner, direct = false, sector = 0 } = {}) {
     const folder = mkdtempSync(join(tmpdir(), 'plimsoll-fs-'));
     const path = join(folder, 'mnt');
     const image = join(folder, 'image');
+    let device = null;
     const filesystem = {
         kind,
         path,
@@ -41,6 +42,7 @@ export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mou
                     /* was not mounted */
                 }
             }
+            if (device) run('losetup', '--detach', device);
             rmSync(folder, { recursive: true, force: true });
         },
     };
@@ -57,9 +59,10 @@ export function makeFilesystem(kind, { megabytes = 2048, mkfs: options = [], mou
         } else {
             writeFileSync(image, '');
             truncateSync(image, megabytes * 1024 * 1024);
-            mkfs[kind](image, options);
+            if (sector) device = run('losetup', '--find', '--show', '--sector-size', sector, image).trim();
+            mkfs[kind](device ?? image, options);
             // `-o loop` detaches the loop device by itself at umount, even a lazy one.
-            run('mount', '-o', ['loop', ...mount].join(','), image, path);
+            run('mount', '-o', [...(device ? [] : ['loop']), 'rw', ...mount].join(','), device ?? image, path);
             if (direct) spawnSync('losetup', ['--direct-io=on', sourceOf(path)]);
         }
         if (owner) run('chown', owner, path);

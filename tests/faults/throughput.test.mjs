@@ -19,7 +19,7 @@ const of = (job) => Object.fromEntries(job.phases.map((phase) => [phase.name, ph
 const filesystems = {
     ext4: ['ext4', { megabytes: 512 }], xfs: ['xfs', { megabytes: 512 }], btrfs: ['btrfs', { megabytes: 512 }], tmpfs: ['tmpfs', { megabytes: 512 }, { cold: 'fadvise' }],
     full: ['ext4', { megabytes: 64, mkfs: ['-m', '0'] }, { reserve: '0%' }], reserved: ['ext4', { megabytes: 64, mkfs: ['-m', '0'] }, { reserve: '5%' }],
-    image: ['ext4', { megabytes: 512, direct: true }, { cold: 'fadvise' }],
+    image: ['ext4', { megabytes: 512, direct: true }, { cold: 'fadvise' }], sectors: ['ext4', { megabytes: 64, sector: 4096 }],
 };
 const targets = {};
 let daemon, client;
@@ -28,6 +28,8 @@ before(async () => {
     if (skip) return;
     for (const [name, [kind, options, settings]] of Object.entries(filesystems))
         targets[name] = { path: (mounted[name] = makeFilesystem(kind, options)).path, ...settings };
+    for (const name of ['ext4', 'xfs', 'btrfs'])
+        for (const cold of ['fadvise', 'drop-caches']) targets[`${name}-${cold}`] = { path: targets[name].path, cold };
     daemon = await startDaemon({ build: 'release', targets });
     client = daemon.client(await daemon.token('operator'));
 });
@@ -111,6 +113,18 @@ test('a byte that changes on the target is found, at its offset', { skip }, asyn
     assert.equal(job.cleanup, 'done');
 });
 
+test('O_DIRECT on a device with sectors of 4 KiB takes records of whole sectors, and says so of others', { skip }, async () => {
+    for (const more of [{ backend: 'posix' }, { backend: 'uring', queue_depth: 8 }]) {
+        const params = { direct: true, verify: true, file_bytes: '768KiB', operations: ['write', 'rewrite', 'random-write', 'read', 'backward-read'], ...more };
+        const whole = await run('sectors', { ...params, record_bytes: '12KiB' });
+        assert.equal(whole.state, 'succeeded', JSON.stringify(whole.problem));
+        for (const phase of whole.phases) assert.deepEqual([phase.ops, phase.bytes, phase.errors], [64, 768 * 1024, 0], phase.name);
+        const part = await run('sectors', { ...params, record_bytes: '6KiB' });
+        assert.deepEqual([part.state, part.cleanup, part.problem.field], ['failed', 'done', '/params/record_bytes'], JSON.stringify(part.problem));
+        assert.match(part.problem.message, /record_bytes must be a multiple of what the device moves at once, often 4096, where direct is yes: the filesystem refuses to write 6144 bytes at offset 0/);
+    }
+});
+
 test('cold is read from the device and differs from warm', { skip }, async (t) => {
     const device = sourceOf(targets.image.path), file_bytes = 128 * MIB;
     async function measure(cache) {
@@ -126,6 +140,15 @@ test('cold is read from the device and differs from warm', { skip }, async (t) =
     assert.deepEqual([cold.read.cache, cold.read.resident_bytes, cold.told], ['fadvise', null, false]); // 0 pages before
     assert.ok(cold.read.seconds > 1.2 * warm.read.seconds, `cold ${cold.read.seconds} s, warm ${warm.read.seconds} s`);
     assert.ok(cold.fromDevice >= file_bytes && warm.fromDevice < file_bytes / 4, `${cold.fromDevice} and ${warm.fromDevice} bytes`);
+});
+
+test('cold is not one page in memory, by each way on every filesystem', { skip }, async () => {
+    for (const name of ['ext4', 'xfs', 'btrfs'])
+        for (const way of ['fadvise', 'drop-caches']) {
+            const job = await run(`${name}-${way}`, { file_bytes: '8MiB', record_bytes: '64KiB', threads: 2, cache: 'cold', operations: ['write', 'rewrite', 'read', 'mixed', 'backward-read'] });
+            assert.equal(job.state, 'succeeded', `${name}, ${way}: ${JSON.stringify(job.problem)}`);
+            for (const phase of ['read', 'mixed', 'backward-read']) assert.deepEqual([of(job)[phase].cache, of(job)[phase].resident_bytes], [way, null], `${name}, ${way}, ${phase}`);
+        }
 });
 
 test('cold is refused, with the reason, where it cannot be', { skip }, async () => {
