@@ -28,9 +28,9 @@ function start(program, args, env = process.env) {
 }
 
 /* → { url, path, kill(), stall(), resume(), restart() }; ends with the test. `path`: what it exports. With `small`, it
- * exports a filesystem of 16 MiB and 400 inodes, too: `small`, its path, and `smallUrl`. With `bus`, a message bus of its own on which it takes orders: also `bus`,
+ * exports a filesystem of 16 MiB and 400 inodes, too: `small`, its path, and `smallUrl`. `preload`: a library put before the server's own. With `bus`, a message bus of its own on which it takes orders: also `bus`,
  * its address, urlOf(PSEUDO) and call(METHOD, ARGUMENT…), what dbus-send prints. */
-export async function serve(t, path = null, { bus = false, small: limited = false } = {}) {
+export async function serve(t, path = null, { bus = false, small: limited = false, preload = null } = {}) {
     const folder = mkdtempSync(join(tmpdir(), 'plimsoll-nfs-'));
     const exported = path ?? join(folder, 'export');
     mkdirSync(exported, { recursive: true });
@@ -66,7 +66,7 @@ LOG { Default_Log_Level = EVENT; }
         smallUrl: `nfs://127.0.0.1/small?version=3&nfsport=${NFS}&mountport=${MOUNT}`,
         urlByRpcbind: 'nfs://127.0.0.1/export',
         async restart() {
-            ganesha = start('ganesha.nfsd', ['-F', '-f', settings, '-L', log, '-p', join(folder, 'pid')], bus ? env : process.env);
+            ganesha = start('ganesha.nfsd', ['-F', '-f', settings, '-L', log, '-p', join(folder, 'pid')], { ...(bus ? env : process.env), ...(preload && { LD_PRELOAD: preload }) });
             await until('the NFS server', async () => {
                 if (ganesha.child.exitCode !== null) throw fatal(`nfs-ganesha ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
                 return await listens(NFS) && await listens(MOUNT) && (!bus || answers());
