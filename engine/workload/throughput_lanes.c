@@ -48,11 +48,6 @@ struct worker {
 
 /* --- one lane's means --- */
 
-static bool is_stopped(void *arg)
-{
-    return lane_stopped(arg);
-}
-
 static int worker_memory(struct worker *worker, struct problem *why)
 {
     const struct throughput *with = worker->site->with;
@@ -98,8 +93,6 @@ static int worker_init(struct worker *worker, struct lane *lane, const struct si
         .broken = UINT64_MAX,
         .options = site->options,
     };
-    worker->options.stopped = is_stopped;
-    worker->options.arg = lane;
     order_init(&worker->order, with, site->operation, index,
                site->operation == DO_WRITE ? data_records(with) : site->made[index]);
     content_init(&worker->content, with, number);

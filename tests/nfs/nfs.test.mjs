@@ -64,6 +64,20 @@ test('targets on an NFS server', { skip: !canServe && whyNot, timeout: 300_000 }
         }
     });
 
+    await t.test('a limit ends a phase when what is in flight is done, and the next goes on with what is there', async () => {
+        const late = await client.settled((await measure({ backend: 'nfs', file_bytes: '4GiB', record_bytes: '64KiB', threads: 2, queue_depth: 8, max_seconds: '1s', verify: true, operations: ['write', 'read'] })).id, { seconds: 60 });
+        assert.deepEqual([late.state, late.cleanup, late.phases.length], ['succeeded', 'done', 2], JSON.stringify(late.problem));
+        assert.equal(late.phases[0].limited_by.reason, 'deadline');
+        assert.ok(late.phases[0].bytes > 0 && late.phases[1].bytes > 0 && late.phases[1].bytes <= late.phases[0].bytes);
+        const { id } = await client.submit({ workload: 'throughput', target: 'brim', params: { backend: 'nfs', file_bytes: '12MiB', record_bytes: '64KiB', threads: 2, queue_depth: 8, verify: true, operations: ['write', 'read'] } });
+        const full = await client.settled(id, { seconds: 60 });
+        assert.deepEqual([full.state, full.cleanup, full.phases.length], ['succeeded', 'done', 2], JSON.stringify(full.problem));
+        assert.equal(full.phases[0].limited_by.reason, 'space');
+        assert.ok(full.phases[0].bytes <= 16 * MiB && full.phases[1].bytes > 14 * MiB, JSON.stringify(full.phases.map((phase) => phase.bytes)));
+        await assertAgrees(daemon, client, late.id);
+        await assertAgrees(daemon, client, id);
+    });
+
     await t.test('a foreign file in the run directory is left and listed', async () => {
         const { id } = await measure({ backend: 'nfs', file_bytes: '1GiB', record_bytes: '4KiB', operations: ['write'] });
         await client.reached(id, 'write', 1);
