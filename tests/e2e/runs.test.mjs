@@ -189,7 +189,7 @@ test('by hand: a row for each run, a line for each point', () => {
         const json = JSON.parse(runner('--repeat', '3', '--json'));
         assert.deepEqual(json.runs.map((run) => [run.run, run.point, run.cleanup]), [[1, 0, 'done'], [2, 0, 'done'], [3, 0, 'done']]);
         assert.equal(json.points.find((point) => point.phase === 'create').runs, 3);
-        assert.throws(() => runner('--matrix', 'threads=1,501'), (error) => error.status === 2 && /threads\/1: with threads 501: threads must not be more than files/.test(error.stderr));
+        assert.throws(() => runner('--matrix', 'threads=1,501'), (error) => error.status === 2 && /error: with threads 501: threads must not be more than files/.test(error.stderr));
         assert.throws(() => runner('--matrix', 'thread=1'), (error) => error.status === 2 && /did you mean threads\?/.test(error.stderr));
         assert.throws(() => runner('--repeat', '0'), (error) => error.status === 2 && /--repeat: repeat must be a whole number from 1 to 100/.test(error.stderr));
         assert.deepEqual(readdirSync(folder), []);
